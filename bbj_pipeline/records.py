@@ -1,0 +1,291 @@
+"""The frozen records that cross every boundary of the pipeline, and the text cleaning done once at that boundary.
+
+Standard library only. No parsing, no SQL, no Dagster: a record knows its fields, how it is cleaned, how it becomes JSON,
+and how its identity is hashed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+__all__ = [
+    "BLOCK_TYPES",
+    "DOC_TYPES",
+    "GENERATIONS",
+    "Block",
+    "BlockType",
+    "Chunk",
+    "DocType",
+    "Evidence",
+    "Generation",
+    "InstanceRef",
+    "RawDocument",
+    "Reject",
+    "TaggedDoc",
+    "Topic",
+    "Unfetched",
+    "clean_text",
+    "content_hash",
+    "embedding_text",
+    "to_json",
+]
+
+Generation = Literal["all", "character", "vpro5", "bbj-gui", "dwc"]
+GENERATIONS: tuple[Generation, ...] = get_args(Generation)
+
+DocType = Literal["api-reference", "concept", "example", "migration", "language-reference", "best-practice", "version-note"]
+DOC_TYPES: tuple[DocType, ...] = get_args(DocType)
+
+BlockType = Literal["heading", "paragraph", "list_item", "table", "code", "note"]
+BLOCK_TYPES: tuple[BlockType, ...] = get_args(BlockType)
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def clean_text(text: str) -> str:
+    """Return ``text`` in NFC, with ``\\n`` line ends, without U+0000 and with lone surrogates as U+FFFD.
+
+    PostgreSQL refuses U+0000 in text and JSON, UTF-8 cannot encode lone surrogates; one of either would refuse a whole batch.
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\0" in text:
+        text = text.replace("\0", "")
+    if text.isascii():
+        return text
+    text = _SURROGATES.sub("\ufffd", text)
+    return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+
+
+def _clean_json(value: Any) -> Any:
+    """Clean every string inside a JSON value, keys included; tuples become lists."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, Mapping):
+        return {clean_text(str(name)): _clean_json(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean_json(item) for item in value]
+    return value
+
+
+def content_hash(value: Any) -> str:
+    """Return the SHA-256 (hex) of a record or JSON value in canonical form: sorted names, no white space."""
+    canonical = json.dumps(to_json(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def to_json(value: Any) -> Any:
+    """Turn a record into plain JSON data, leaving out fields that are ``None``; containers are converted recursively."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        pairs = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
+        return {name: to_json(item) for name, item in pairs if item is not None}
+    if isinstance(value, Mapping):
+        return {str(name): to_json(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    return value
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class InstanceRef:
+    """One configured instance of a source kind, written ``kind/instance``."""
+
+    kind: str
+    instance: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.instance}"
+
+
+@dataclass(frozen=True, slots=True)
+class RawDocument:
+    """One raw document as an exporter found it, before any interpretation.
+
+    ``key`` is the raw document's identity inside its instance (a relative path with ``/``, a URL path, a post id).
+    ``role`` is ``resource`` for files that are not documents themselves but that documents need (snippets, variable sets,
+    partials). ``dependencies`` are the keys of the resources whose content decides the parse of this document: a change in
+    one of them makes this document changed. ``metadata`` is what the listing knows and the bytes do not say (the section
+    path from a table of contents, for example). ``last_modified`` is ISO 8601 in UTC.
+    """
+
+    key: str
+    content: bytes
+    media_type: str = "application/octet-stream"
+    role: Literal["document", "resource"] = "document"
+    url: str | None = None
+    last_modified: str | None = None
+    dependencies: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", clean_text(self.key))
+        object.__setattr__(self, "metadata", _clean_json(self.metadata))
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 (hex) of the bytes."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A document that was read and cannot be used. ``code`` is stable and kebab-case, ``reason`` is for a person."""
+
+    key: str
+    code: str
+    reason: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", clean_text(self.key))
+        object.__setattr__(self, "reason", clean_text(self.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Unfetched:
+    """A document that exists but could not be fetched this time; what is known of it must be kept."""
+
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block of a topic, in reading order; headings carry the tree.
+
+    ``text`` of a heading, paragraph, list item or note is collapsed prose on one or more lines; of code it is verbatim; of a
+    table it is the plain text of the cells, rows by ``\\n`` and cells by ``\\t`` (made here from ``rows``).
+    ``level`` is 1 to 6 for headings and the nesting depth from 1 for list items. ``title`` is a code block's or a note's
+    title. ``rows`` is a full grid: cells of a column- or rowspan are repeated empty. ``header_rows`` counts leading rows
+    that are headers. ``anchor`` is the fragment a URL may point to, ``page`` a PDF page from 1.
+    """
+
+    type: BlockType
+    text: str = ""
+    level: int | None = None
+    language: str | None = None
+    title: str | None = None
+    rows: tuple[tuple[str, ...], ...] | None = None
+    header_rows: int | None = None
+    anchor: str | None = None
+    page: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows is not None:
+            rows = tuple(tuple(clean_text(cell) for cell in row) for row in self.rows)
+            object.__setattr__(self, "rows", rows)
+            object.__setattr__(self, "text", "\n".join("\t".join(row) for row in rows))
+        else:
+            object.__setattr__(self, "text", clean_text(self.text))
+        if self.title is not None:
+            object.__setattr__(self, "title", clean_text(self.title))
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One parsed document: a title and a tree of typed blocks.
+
+    ``section_path`` is where the document stands in its source's hierarchy, outermost first, without its own title.
+    ``raw_key`` and ``raw_sha256`` say which raw document it came from. Well-known ``metadata`` names: ``last_updated``,
+    ``since_version``, ``deprecated_in``, ``still_valid``, ``supersedes``, ``superseded_by``, ``migration_note``,
+    ``signatures``, ``related``, ``keywords``, ``conditions``.
+    """
+
+    kind: str
+    key: str
+    title: str
+    blocks: tuple[Block, ...]
+    url: str | None = None
+    section_path: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    raw_key: str = ""
+    raw_sha256: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", clean_text(self.key))
+        object.__setattr__(self, "title", " ".join(clean_text(self.title).split()))
+        object.__setattr__(self, "section_path", tuple(" ".join(clean_text(s).split()) for s in self.section_path))
+        object.__setattr__(self, "metadata", _clean_json(self.metadata))
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why a document carries a label: which cue, found where, with what weight.
+
+    ``where`` is ``block N`` (position in the topic), ``title``, ``path``, ``condition``, ``default`` or ``override``.
+    """
+
+    label: Generation
+    cue: str
+    where: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedDoc:
+    """A topic with its generations (empty means unknown), their evidence, and its document type with the reason."""
+
+    topic: Topic
+    generations: tuple[Generation, ...]
+    evidence: tuple[Evidence, ...]
+    doc_type: DocType
+    doc_type_reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One retrievable passage of a document.
+
+    ``ordinal`` counts the chunks of the document from 0, ``section_ordinal`` those under the same ``heading_path``.
+    ``tokens`` is the length of ``embedding_text`` in the embedding model's own tokens, special tokens included.
+    ``overlap`` is how many of those tokens repeat the end of the chunk before.
+    ``anchor`` is the fragment of the heading it stands under; ``page`` the PDF page it begins on.
+    """
+
+    kind: str
+    key: str
+    ordinal: int
+    section_ordinal: int
+    title: str
+    heading_path: tuple[str, ...]
+    contextual_header: str
+    content: str
+    tokens: int
+    doc_type: DocType
+    generations: tuple[Generation, ...]
+    url: str | None = None
+    anchor: str | None = None
+    page: int | None = None
+    overlap: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    raw_key: str = ""
+    raw_sha256: str = ""
+
+    @property
+    def embedding_text(self) -> str:
+        """What the embedding model reads: the contextual header, then the content."""
+        return embedding_text(self.contextual_header, self.content)
+
+    @property
+    def text_hash(self) -> str:
+        """SHA-256 (hex) of ``embedding_text``: the identity of its embedding, not of the chunk."""
+        return hashlib.sha256(self.embedding_text.encode()).hexdigest()
+
+    def chunk_id(self, ref: InstanceRef) -> str:
+        """Return the chunk's identity: 32 hex digits of SHA-256 over instance, key, section and ordinal in the section.
+
+        Content is not part of it, so the same text in two documents is two chunks, and an edited chunk keeps its id.
+        """
+        identity = [ref.kind, ref.instance, self.key, list(self.heading_path), self.section_ordinal]
+        return content_hash(identity)[:32]
+
+
+def embedding_text(contextual_header: str, content: str) -> str:
+    """Join a contextual header and a content the one way that is counted and embedded."""
+    return f"{contextual_header}: {content}" if contextual_header else content

