@@ -14,16 +14,21 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bbj_pipeline.errors import ConfigurationError
 
-__all__ = ["SAMPLES_DIR", "Settings", "load_settings", "sql_dir"]
+__all__ = ["SAMPLES_DIR", "Settings", "load_settings", "project_file", "sql_dir"]
 
 _PACKAGE = Path(__file__).resolve().parent
 SAMPLES_DIR = _PACKAGE / "samples"
 
 
+def project_file(name: str) -> Path:
+    """Return a file or folder of the project's top level: packed into an installed wheel, or beside the package in a checkout."""
+    installed = _PACKAGE / name
+    return installed if installed.exists() else _PACKAGE.parent / name
+
+
 def sql_dir() -> Path:
-    """Return the folder of SQL files: inside an installed wheel, or at the top level of a checkout."""
-    installed = _PACKAGE / "sql"
-    return installed if installed.is_dir() else _PACKAGE.parent / "sql"
+    """Return the folder of SQL files."""
+    return project_file("sql")
 
 
 class Settings(BaseSettings):

@@ -37,6 +37,12 @@ class SourceOptions(BaseModel):
     default_generations: tuple[Generation, ...] = Field(
         default=(), description="A hint for documents that show no cue of their own; never a verdict."
     )
+    min_tag_coverage: float = Field(
+        default=0.5, ge=0, le=1, description="Share of documents that must carry a generation, or nothing is published."
+    )
+    max_reject_share: float = Field(
+        default=0.2, ge=0, le=1, description="Share of documents that may be rejected; beyond it nothing is published."
+    )
     schedule: str | None = Field(default=None, description="Cron expression that replaces the nightly default.")
     timezone: str = Field(default="UTC", description="IANA time zone of the schedule.")
 

@@ -1,0 +1,45 @@
+# Two commands do everything on a fresh machine: `make run` and `make test`. Each makes .venv when it is missing.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# The CPU build is enough, and is installed first: another package's open range would bring gigabytes of CUDA.
+TORCH := torch==2.13.0
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help run test ui lint format typecheck clean
+
+help: ## show the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(TORCH)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+run: $(STAMP) ## run the sample exports through the pipeline and ask a question of each of the seven sources
+	$(BIN)/bbj-pipeline demo
+
+ui: $(STAMP) ## the Dagster UI and daemon on http://127.0.0.1:3000
+	$(BIN)/bbj-pipeline ui
+
+test: $(STAMP) lint typecheck ## lint, types and all tests
+	$(BIN)/python -m pytest
+
+lint: $(STAMP) ## ruff and the layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+typecheck: $(STAMP) ## mypy, strict
+	$(BIN)/mypy
+
+format: $(STAMP) ## ruff's formatter and safe fixes
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove what runs left (database, stage files); the virtual environment stays
+	rm -rf .bbj_pipeline .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

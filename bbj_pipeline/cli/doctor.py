@@ -1,0 +1,64 @@
+"""``doctor``: looks at each part of an installation and says, for what is wrong, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import click
+
+from bbj_pipeline.errors import PipelineError
+from bbj_pipeline.models import load_embedder, load_tokenizer
+from bbj_pipeline.settings import Settings, load_settings
+from bbj_pipeline.sources.config import ConfiguredInstance, load_sources
+from bbj_pipeline.storage.database import open_database
+from bbj_pipeline.storage.file_store import FileStore
+from bbj_pipeline.storage.migrations import migrate
+
+__all__ = ["doctor"]
+
+
+@click.command("doctor")
+def doctor() -> None:
+    """Check settings, sources, exports, file store, database and model; exit code 1 if anything is wrong."""
+    settings = load_settings()
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("sources file", lambda: f"{len(load_sources(settings.sources_file))} instances in {settings.sources_file}"),
+        ("file store", lambda: _store(settings)),
+        ("database", lambda: _database(settings)),
+        ("tokenizer", lambda: load_tokenizer(settings).name),
+        ("embedding model", lambda: load_embedder(settings).fingerprint),
+    ]
+    sound = [_report(name, check) for name, check in checks]
+    if sound[0]:
+        sound += [_report(str(item.ref), partial(_export, item)) for item in load_sources(settings.sources_file)]
+    if not all(sound):
+        raise click.exceptions.Exit(1)
+
+
+def _report(name: str, check: Callable[[], str]) -> bool:
+    try:
+        click.echo(f"ok     {name}: {check()}")
+    except PipelineError as error:
+        click.echo(f"WRONG  {name}: {error}")
+        return False
+    return True
+
+
+def _store(settings: Settings) -> str:
+    files = FileStore(settings.store)
+    files.write("doctor", b"written by bbj-pipeline doctor")
+    files.discard("doctor")
+    return f"{settings.store} can be written"
+
+
+def _database(settings: Settings) -> str:
+    with open_database(settings) as database:
+        applied = migrate(database)
+        return f"{database.where}, {f'{len(applied)} migrations applied' if applied else 'schema is current'}"
+
+
+def _export(instance: ConfiguredInstance) -> str:
+    """Read the listing up to its first document: the export is there and can be read."""
+    first = next(iter(instance.source.export(instance.options)), None)
+    return "the export is empty" if first is None else f"first document {first.key}"

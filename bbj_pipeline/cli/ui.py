@@ -1,0 +1,43 @@
+"""``ui``: the Dagster UI and daemon on loopback, on the same database and home as ``run``."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import click
+
+from bbj_pipeline.errors import ConfigurationError
+from bbj_pipeline.orchestration.home import dagster_environment, process_environment
+from bbj_pipeline.settings import load_settings
+from bbj_pipeline.sources.config import load_sources
+from bbj_pipeline.storage.database import open_database
+from bbj_pipeline.storage.migrations import migrate
+
+__all__ = ["ui"]
+
+
+@click.command("ui")
+@click.option("--port", default=3000, show_default=True, type=click.IntRange(1, 65535), help="TCP port of the UI.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address the UI listens on; it has no login.")
+def ui(port: int, host: str) -> None:
+    """Start the Dagster UI with its daemon; stop both with Ctrl-C.
+
+    This process holds the embedded database open for the UI, the daemon and their runs.
+    """
+    settings = load_settings()
+    load_sources(settings.sources_file)  # an error in it is said here, in one line, not in a code server's log
+    with open_database(settings) as database:
+        migrate(database)
+        environment = process_environment(dagster_environment(settings, database))
+        command = [sys.executable, "-m", "dagster", "dev", "-m", "bbj_pipeline.definitions", "-h", host, "-p", str(port)]
+        click.echo(f"Dagster UI: http://{host}:{port}  (home: {environment['DAGSTER_HOME']}; stop with Ctrl-C)")
+        server = subprocess.Popen(command, env=environment)  # noqa: S603  # our own interpreter and fixed arguments
+        signal.signal(signal.SIGTERM, lambda *_: server.send_signal(signal.SIGINT))
+        try:
+            code = server.wait()
+        except KeyboardInterrupt:
+            code = server.wait()
+    if code not in (0, -signal.SIGINT, 130):
+        raise ConfigurationError(f"the Dagster UI ended with exit code {code}", remedy="read its log above")

@@ -1,0 +1,54 @@
+"""Puts everything Dagster loads together: for every source kind its assets, checks, job and schedules, and the sensor."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from bbj_pipeline.orchestration.checks import build_source_checks
+from bbj_pipeline.orchestration.failures import retry_policy
+from bbj_pipeline.orchestration.graph import build_source_assets
+from bbj_pipeline.orchestration.io import StageFileIOManager
+from bbj_pipeline.orchestration.jobs import build_refresh_job, build_schedules
+from bbj_pipeline.orchestration.platform import Platform
+from bbj_pipeline.orchestration.quiet import quiet_libraries
+from bbj_pipeline.orchestration.sensors import build_export_sensor
+from bbj_pipeline.settings import Settings
+from bbj_pipeline.sources.config import instances_by_kind, load_sources
+from bbj_pipeline.sources.registry import source_kinds
+
+__all__ = ["build_definitions"]
+
+_WATCHED_KIND = "flare"
+
+
+def build_definitions(settings: Settings, *, platform: Platform | None = None, max_retries: int = 3) -> dg.Definitions:
+    """Build the definitions of all configured instances; ``platform`` lets a caller share one that is already open.
+
+    Raises ``ConfigurationError`` when ``sources.yaml`` is wrong.
+    """
+    quiet_libraries()
+    shared = platform or Platform(settings)
+    assets: list[dg.AssetsDefinition] = []
+    checks: list[dg.AssetChecksDefinition] = []
+    jobs = []
+    schedules: list[dg.ScheduleDefinition] = []
+    sensors: list[dg.SensorDefinition] = []
+    for kind, instances in instances_by_kind(load_sources(settings.sources_file)).items():
+        source = source_kinds()[kind]
+        assets += build_source_assets(source=source, instances=instances, retry_policy=retry_policy(max_retries))
+        checks += build_source_checks(source=source, instances=instances)
+        job = build_refresh_job(source=source, instances=instances)
+        jobs.append(job)
+        schedules += build_schedules(job=job, instances=instances)
+        if kind == _WATCHED_KIND:
+            sensors.append(build_export_sensor(kind=kind, job=job, instances=instances))
+    return dg.Definitions(
+        assets=assets,
+        asset_checks=checks,
+        jobs=jobs,
+        schedules=schedules,
+        sensors=sensors,
+        resources={"platform": shared, "stage_files": StageFileIOManager(shared)},
+        # The six stages of one instance follow one another: one process, so that the model is loaded once.
+        executor=dg.in_process_executor,
+    )

@@ -1,0 +1,148 @@
+"""The factory of the asset graphs: one call a source kind gives its six stages, partitioned by configured instance.
+
+An asset's body hands its inputs to a step and reports what the step says; loops and rules live in the steps and stages.
+"""
+
+# Annotations stay real here (no `from __future__ import annotations`): Dagster reads the types of context and resources.
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+
+from bbj_pipeline import __version__
+from bbj_pipeline.orchestration.failures import classified
+from bbj_pipeline.orchestration.platform import Platform
+from bbj_pipeline.orchestration.stage_names import CHUNKS, EMBEDDINGS, PARSED_TOPICS, PGVECTOR_TABLE, RAW_EXPORT, TAGGED_DOCS
+from bbj_pipeline.orchestration.steps.embed import embed_chunks
+from bbj_pipeline.orchestration.steps.export import export_raw
+from bbj_pipeline.orchestration.steps.publish import PublishOutcome, publish_chunks
+from bbj_pipeline.orchestration.steps.transform import chunk_docs, parse_raw, tag_topics
+from bbj_pipeline.orchestration.steps.workplace import StepResult, Workplace
+from bbj_pipeline.sources.config import ConfiguredInstance
+from bbj_pipeline.sources.contract import Source
+from bbj_pipeline.stages.chunking import CHUNKER_VERSION
+from bbj_pipeline.stages.embedding import EMBED_VERSION
+from bbj_pipeline.stages.tagging import TAGGER_VERSION
+from bbj_pipeline.storage.embedding_cache import DatabaseEmbeddingCache
+from bbj_pipeline.storage.stage_files import StageFile
+
+__all__ = ["build_source_assets", "partitions_of"]
+
+_DESCRIPTIONS = {
+    RAW_EXPORT: "Raw documents as the source gives them: bytes by their hash, and a manifest of keys.",
+    PARSED_TOPICS: "Topics as trees of typed blocks, and a named reject for every document that could not be used.",
+    TAGGED_DOCS: "Topics with their BBj generations, the evidence of each label, and their document type.",
+    CHUNKS: "Retrievable passages with contextual headers, sized by document type in the embedding model's tokens.",
+    EMBEDDINGS: "One unit vector a chunk; each distinct text is computed once.",
+    PGVECTOR_TABLE: "The served rows of doc_chunks; readers see the publication before or this one, never a mix.",
+}
+
+
+def partitions_of(instances: Sequence[ConfiguredInstance]) -> dg.StaticPartitionsDefinition:
+    """Return the partitions of a kind: the names of its configured instances."""
+    return dg.StaticPartitionsDefinition([item.ref.instance for item in instances])
+
+
+def build_source_assets(
+    *, source: Source[Any], instances: Sequence[ConfiguredInstance], retry_policy: dg.RetryPolicy | None
+) -> list[dg.AssetsDefinition]:
+    """Build the six assets ``[kind, stage]`` of one source kind."""
+    kind = source.kind
+    by_name = {item.ref.instance: item for item in instances}
+    partitions = partitions_of(instances)
+
+    def at(context: dg.AssetExecutionContext, platform: Platform) -> Workplace:
+        return Workplace(by_name[context.partition_key], platform.store, context.run_id)
+
+    def stage(name: str, *, code_version: str, kinds: set[str], upstream: Sequence[str] = ()) -> Callable[..., Any]:
+        return dg.asset(
+            key=[kind, name],
+            ins={upstream_name: dg.AssetIn(key=[kind, upstream_name]) for upstream_name in upstream},
+            group_name=kind,
+            description=f"{source.title}. {_DESCRIPTIONS[name]}",
+            kinds=kinds,
+            partitions_def=partitions,
+            io_manager_key="stage_files",
+            code_version=code_version,
+            retry_policy=retry_policy,
+        )
+
+    @stage(RAW_EXPORT, code_version=source.parser_version, kinds={"python"})
+    def raw_export(context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.Output[StepResult]:
+        return _output(lambda: export_raw(at(context, platform)))
+
+    @stage(PARSED_TOPICS, code_version=source.parser_version, kinds={"parquet"}, upstream=[RAW_EXPORT])
+    def parsed_topics(
+        context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], raw_export: StageFile
+    ) -> dg.Output[StepResult]:
+        return _output(lambda: parse_raw(at(context, platform), raw_export))
+
+    @stage(TAGGED_DOCS, code_version=TAGGER_VERSION, kinds={"parquet"}, upstream=[PARSED_TOPICS])
+    def tagged_docs(
+        context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], parsed_topics: StageFile
+    ) -> dg.Output[StepResult]:
+        return _output(lambda: tag_topics(at(context, platform), parsed_topics))
+
+    @stage(CHUNKS, code_version=CHUNKER_VERSION, kinds={"parquet"}, upstream=[TAGGED_DOCS])
+    def chunks(
+        context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], tagged_docs: StageFile
+    ) -> dg.Output[StepResult]:
+        return _output(lambda: chunk_docs(at(context, platform), tagged_docs, platform.tokenizer))
+
+    @stage(EMBEDDINGS, code_version=EMBED_VERSION, kinds={"pytorch"}, upstream=[CHUNKS])
+    def embeddings(
+        context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], chunks: StageFile
+    ) -> dg.Output[StepResult]:
+        return _output(
+            lambda: embed_chunks(
+                at(context, platform),
+                chunks,
+                platform.embedder,
+                DatabaseEmbeddingCache(platform.database),
+                batch=platform.settings.embedding_batch,
+            )
+        )
+
+    @stage(PGVECTOR_TABLE, code_version=__version__, kinds={"postgres"}, upstream=[CHUNKS, EMBEDDINGS])
+    def pgvector_table(
+        context: dg.AssetExecutionContext,
+        platform: dg.ResourceParam[Platform],
+        chunks: StageFile,
+        embeddings: StageFile,
+    ) -> dg.MaterializeResult[None]:
+        started = time.perf_counter()
+        with classified():
+            outcome = publish_chunks(at(context, platform), chunks, embeddings, platform.database, platform.embedder)
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(embeddings.info.data_version),
+            metadata=_metadata(outcome.counts, started) | publication_metadata(outcome),
+        )
+
+    return [raw_export, parsed_topics, tagged_docs, chunks, embeddings, pgvector_table]
+
+
+def publication_metadata(outcome: PublishOutcome) -> dict[str, Any]:
+    """Return what the UI shows of a publication beside its counts."""
+    shown: dict[str, Any] = {
+        "status": outcome.status,
+        "publication": outcome.publication_id,
+        "withheld": len(outcome.withheld),
+    }
+    if outcome.withheld:
+        listed = "\n".join(f"- `{key}`" for key in outcome.withheld[:100])
+        shown["withheld_documents"] = dg.MetadataValue.md(f"{len(outcome.withheld)} documents stay served:\n\n{listed}")
+    return shown
+
+
+def _output(step: Callable[[], StepResult]) -> dg.Output[StepResult]:
+    """Run a step; its data version says whether anything after it has to run."""
+    started = time.perf_counter()
+    with classified():
+        result = step()
+    return dg.Output(result, data_version=dg.DataVersion(result.info.data_version), metadata=_metadata(result.counts, started))
+
+
+def _metadata(counts: Mapping[str, int], started: float) -> dict[str, Any]:
+    return {**counts, "seconds": round(time.perf_counter() - started, 3)}

@@ -1,0 +1,71 @@
+"""The refresh job of each source kind, and the schedules that run it nightly, one run an instance.
+
+A run of an unchanged instance recognises its input in every stage and costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dagster as dg
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+
+from bbj_pipeline.orchestration.graph import partitions_of
+from bbj_pipeline.sources.config import ConfiguredInstance
+from bbj_pipeline.sources.contract import Source
+
+__all__ = ["NIGHTLY", "build_refresh_job", "build_schedules", "refresh_job_name"]
+
+NIGHTLY = "0 2 * * *"
+"""Cron expression of instances that name no schedule of their own."""
+
+
+def refresh_job_name(kind: str) -> str:
+    """Return the name of a kind's refresh job."""
+    return f"{kind}_refresh"
+
+
+def build_refresh_job(*, source: Source[Any], instances: Sequence[ConfiguredInstance]) -> UnresolvedAssetJobDefinition:
+    """Build the job that takes one instance of a kind through all six stages."""
+    return dg.define_asset_job(
+        refresh_job_name(source.kind),
+        selection=dg.AssetSelection.groups(source.kind),
+        partitions_def=partitions_of(instances),
+        description=f"Take one instance of {source.kind} from its raw export to the served table. "
+        "Choose the instance as partition; unchanged documents are not computed again.",
+    )
+
+
+def build_schedules(
+    *, job: UnresolvedAssetJobDefinition, instances: Sequence[ConfiguredInstance]
+) -> list[dg.ScheduleDefinition]:
+    """Build a schedule for each distinct (cron, time zone) of a kind's instances; the nightly one bears the kind's name."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for item in instances:
+        when = (item.options.schedule or NIGHTLY, item.options.timezone)
+        groups.setdefault(when, []).append(item.ref.instance)
+    return [
+        _schedule(job, cron, timezone, names, nightly=(cron, timezone) == (NIGHTLY, "UTC"))
+        for (cron, timezone), names in sorted(groups.items())
+    ]
+
+
+def _schedule(
+    job: UnresolvedAssetJobDefinition, cron: str, timezone: str, names: list[str], *, nightly: bool
+) -> dg.ScheduleDefinition:
+    kind = job.name.removesuffix("_refresh")
+    suffix = "nightly" if nightly else "_".join(names).replace("-", "_").replace(".", "_")
+
+    def requests(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest]:
+        tick = context.scheduled_execution_time.isoformat()
+        return [dg.RunRequest(run_key=f"{kind}/{name}@{tick}", partition_key=name) for name in names]
+
+    return dg.ScheduleDefinition(
+        name=f"{kind}_{suffix}",
+        cron_schedule=cron,
+        execution_timezone=timezone,
+        job=job,
+        execution_fn=requests,
+        description=f"Refreshes {', '.join(names)} of {kind} ({cron}, {timezone}).",
+    )

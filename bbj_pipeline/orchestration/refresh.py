@@ -1,0 +1,100 @@
+"""Runs the refresh jobs in this process, one instance after another, and reports each in the documented shape.
+
+What the command line and tests call; the daemon runs the same jobs by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import dagster as dg
+
+from bbj_pipeline.orchestration.jobs import refresh_job_name
+from bbj_pipeline.orchestration.stage_names import CHUNKS, EMBEDDINGS, PARSED_TOPICS, PGVECTOR_TABLE, STAGES
+from bbj_pipeline.records import InstanceRef
+
+__all__ = ["InstanceReport", "refresh"]
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceReport:
+    """What one run did to one instance, in the shape of ``run --json`` (counts are documents, chunks, vectors, rows)."""
+
+    kind: str
+    instance: str
+    status: Literal["published", "unchanged", "failed"]
+    documents: dict[str, int] = field(default_factory=dict)
+    chunks: int = 0
+    embeddings: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    withheld: int = 0
+    run_id: str = ""
+    error: str | None = None
+
+
+def refresh(
+    definitions: dg.Definitions, instance: dg.DagsterInstance, refs: Sequence[InstanceRef], *, log_level: str
+) -> Iterator[InstanceReport]:
+    """Run the refresh job of every instance in ``refs``; a failed one is reported and the next goes on."""
+    for ref in refs:
+        job = definitions.resolve_job_def(refresh_job_name(ref.kind))
+        result = job.execute_in_process(
+            partition_key=ref.instance,
+            instance=instance,
+            raise_on_error=False,
+            run_config={"loggers": {"console": {"config": {"log_level": log_level}}}},
+        )
+        yield _report(ref, result)
+
+
+def _report(ref: InstanceRef, result: dg.ExecuteInProcessResult) -> InstanceReport:
+    stages = {stage: _metadata(result, ref, stage) for stage in STAGES}
+    parsed, published = stages[PARSED_TOPICS], stages[PGVECTOR_TABLE]
+    outcome: Literal["published", "unchanged", "failed"] = "failed"
+    if result.success:
+        outcome = "unchanged" if published.get("status") == "unchanged" else "published"
+    return InstanceReport(
+        kind=ref.kind,
+        instance=ref.instance,
+        status=outcome,
+        documents={
+            "parsed": parsed.get("computed", 0),
+            "reused": parsed.get("reused", 0),
+            "rejected": parsed.get("rejected", 0),
+            "deleted": published.get("documents_deleted", 0),
+        },
+        chunks=stages[CHUNKS].get("computed", 0) + stages[CHUNKS].get("reused", 0),
+        embeddings={name: stages[EMBEDDINGS].get(name, 0) for name in ("computed", "reused")},
+        rows={name: published.get(name, 0) for name in ("inserted", "updated", "deleted", "unchanged")},
+        seconds={stage: found["seconds"] for stage, found in stages.items() if "seconds" in found},
+        withheld=published.get("withheld", 0),
+        run_id=result.run_id,
+        error=None if result.success else _error(ref, result),
+    )
+
+
+def _metadata(result: dg.ExecuteInProcessResult, ref: InstanceRef, stage: str) -> dict[str, Any]:
+    """Return the plain values of a stage's materialisation in this run; empty when it was not reached."""
+    key = dg.AssetKey([ref.kind, stage])
+    for event in result.get_asset_materialization_events():
+        if event.asset_key == key:
+            return {name: value.value for name, value in event.materialization.metadata.items()}
+    return {}
+
+
+def _error(ref: InstanceRef, result: dg.ExecuteInProcessResult) -> str:
+    """Return the first failure in a person's words: a failed check's description, or what the step raised."""
+    for evaluation in result.get_asset_check_evaluations():
+        if not evaluation.passed:
+            return f"{ref} {evaluation.asset_key.path[-1]}: {evaluation.check_name} failed: {evaluation.description}"
+    for event in result.all_events:
+        if event.is_step_failure:
+            failure = event.step_failure_data
+            described = failure.user_failure_data.description if failure.user_failure_data else None
+            raised = failure.error.message.strip() if failure.error else ""
+            stage = (event.step_key or "").removeprefix(f"{ref.kind}__")
+            return f"{ref} {stage}: {described or raised}"
+    return "the run failed before its first step; see it in the UI"

@@ -1,0 +1,81 @@
+"""pgvector_table: makes one instance's chunks and vectors what is served, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from bbj_pipeline import __version__
+from bbj_pipeline.errors import PipelineError
+from bbj_pipeline.orchestration.steps.workplace import Workplace
+from bbj_pipeline.stages.chunking import CHUNKER_VERSION
+from bbj_pipeline.stages.contract import Embedder
+from bbj_pipeline.stages.tagging import TAGGER_VERSION
+from bbj_pipeline.storage import stage_records
+from bbj_pipeline.storage.database import Database
+from bbj_pipeline.storage.publishing import PublishRow, publish
+from bbj_pipeline.storage.stage_files import StageFile
+from bbj_pipeline.storage.stage_units import read_rows
+from bbj_pipeline.storage.stage_vectors import read_vectors
+
+__all__ = ["PublishOutcome", "publish_chunks"]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishOutcome:
+    """What a publication changed; ``withheld`` are the keys of documents whose deletion waits for approval."""
+
+    status: str
+    publication_id: int
+    counts: Mapping[str, int]
+    withheld: tuple[str, ...]
+
+
+def publish_chunks(
+    at: Workplace, chunks: StageFile, embeddings: StageFile, database: Database, embedder: Embedder
+) -> PublishOutcome:
+    """Publish one instance; an input that is already published writes nothing."""
+    result = publish(
+        database,
+        at.instance.ref,
+        rows=lambda: _rows(at, chunks, embeddings),
+        fingerprint=embedder.fingerprint,
+        dimension=embedder.dimension,
+        input_version=embeddings.info.data_version,
+        run_id=at.run_id,
+        code_versions={
+            "bbj_pipeline": __version__,
+            "parser": at.instance.source.parser_version,
+            "tagger": TAGGER_VERSION,
+            "chunker": CHUNKER_VERSION,
+        },
+        complete=embeddings.info.complete,
+    )
+    counts = {
+        "inserted": result.inserted,
+        "updated": result.updated,
+        "deleted": result.deleted,
+        "unchanged": result.unchanged,
+        "documents_deleted": result.documents_deleted,
+    }
+    return PublishOutcome(result.status, result.publication_id, counts, tuple(result.withheld))
+
+
+def _rows(at: Workplace, chunks: StageFile, embeddings: StageFile) -> Iterator[PublishRow]:
+    """Join chunks and vectors, which were written in the same order; a mismatch means one of them is of another run."""
+    vectors = (
+        (text_hash, vector)
+        for group in read_vectors(embeddings)
+        for text_hash, vector in zip(group.text_hashes, group.vectors, strict=True)
+    )
+    for row in read_rows(chunks, stage_records.CHUNKS):
+        if row.reject is not None:
+            continue
+        chunk = row.record()
+        text_hash, vector = next(vectors, ("", None))
+        if vector is None or text_hash != chunk.text_hash:
+            raise PipelineError(
+                f"the embeddings of {at.instance.ref} do not match its chunks at {chunk.key}",
+                remedy="materialise its embeddings again",
+            )
+        yield PublishRow(chunk, vector)

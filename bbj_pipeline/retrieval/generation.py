@@ -1,0 +1,50 @@
+"""How well a document's generations fit the developer's, and what that does to its relevance. Pure.
+
+The scores are the blueprint's; how much weight they have is decided here and set in ``SearchConfig``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bbj_pipeline.records import Generation
+
+__all__ = ["adjusted", "generation_score"]
+
+_UNIVERSAL = 95
+_MATCH = 100
+_RELATED = 70
+_OTHER = 20
+_UNKNOWN = 70
+_MODERN_FIRST: dict[Generation, int] = {"dwc": 90, "bbj-gui": 85, "vpro5": 50, "character": 30}
+_GUI = frozenset[Generation]({"vpro5", "bbj-gui", "dwc"})
+
+
+def generation_score(labels: Sequence[Generation], target: Generation | None) -> int:
+    """Return the blueprint's score, 20 to 100, of a document with ``labels`` (none: unknown) for ``target`` (None: no hint).
+
+    The best label counts. ``all`` has 95. With a target: the same 100, another of the three graphical generations 70 when
+    the target is one of them, else 20. Without one: dwc 90, bbj-gui 85, vpro5 50, character 30, unknown 70.
+    """
+    if not labels:
+        return _UNKNOWN if target is None else _OTHER
+    return max(_label_score(label, target) for label in labels)
+
+
+def _label_score(label: Generation, target: Generation | None) -> int:
+    if label == "all":
+        return _UNIVERSAL
+    if target is None:
+        return _MODERN_FIRST[label]
+    if label == target:
+        return _MATCH
+    return _RELATED if {label, target} <= _GUI else _OTHER
+
+
+def adjusted(relevance: float, score: int, *, weight: float) -> float:
+    """Return ``relevance`` (0..1) lowered by what ``score`` (0..100) lacks, at most by the share ``weight``.
+
+    The plain product (weight 1) would drown relevance: reciprocal ranks are flat, rank 20 still has 76 % of rank 1, so a
+    factor of .7 moves a chunk past some 25 ranks and any five chunks of the wished generation would push out the answer.
+    """
+    return relevance * (1 - weight * (1 - score / 100))

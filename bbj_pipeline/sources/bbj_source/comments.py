@@ -1,0 +1,54 @@
+"""Turns BBj comments (``rem``, ``rem /** … */``, banners of dashes or stars) into readable text.
+
+Works on lexed lines and knows nothing of declarations or blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from bbj_pipeline.sources.bbj_source.lexer import LogicalLine
+
+__all__ = ["comment_line", "comment_paragraphs", "comment_text"]
+
+_REM = re.compile(r"\s*rem(?![A-Za-z0-9_])", re.IGNORECASE)
+_OPEN = re.compile(r"^\s*/\*+\s?")
+_CLOSE = re.compile(r"\s*\*+/\s*$")
+_STAR = re.compile(r"^\s*\*(?!\*)\s?")
+_BANNER = re.compile(r"^[\s\-=*#_~+.<>/\\|]*$")
+_RULE_START = re.compile(r"^\s*([-=*#_~+])\1{2,}\s*")
+_RULE_END = re.compile(r"\s*([-=*#_~+])\1{2,}\s*$")
+
+
+def comment_line(text: str) -> str:
+    """Return one comment's words: without ``rem``, doc comment marks and rules; ``""`` when nothing but a rule is left.
+
+    Rules of dashes and stars are drawing, not words; everything that has a letter or digit is kept.
+    """
+    found = _REM.match(text)
+    text = text[found.end() :] if found else text
+    text = _STAR.sub("", _CLOSE.sub("", _OPEN.sub("", text)))
+    if _BANNER.match(text):
+        return ""
+    text = _RULE_END.sub("", _RULE_START.sub("", text)).strip()
+    if text.startswith('"') and text.count('"') <= 1 + text.endswith('"'):
+        text = text.strip('"').strip()  # REM "like a string": the old way to keep lower case
+    return text
+
+
+def comment_paragraphs(lines: Iterable[LogicalLine]) -> list[str]:
+    """Return the paragraphs of a run of comment lines: parted at empty comments, and before ``@param`` and its like."""
+    paragraphs: list[list[str]] = [[]]
+    for line in lines:
+        text = comment_line(line.statements[0].text) if line.statements else ""
+        if (not text or text.startswith("@")) and paragraphs[-1]:
+            paragraphs.append([])
+        if text:
+            paragraphs[-1].append(text)
+    return ["\n".join(paragraph) for paragraph in paragraphs if paragraph]
+
+
+def comment_text(lines: Iterable[LogicalLine]) -> str:
+    """Return a run of comment lines as one text, paragraphs parted by an empty line."""
+    return "\n\n".join(comment_paragraphs(lines))

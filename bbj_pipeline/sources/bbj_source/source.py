@@ -1,0 +1,134 @@
+"""The source kind ``bbj_source``: folders of BBj programs, one topic a program.
+
+Finding files, titles and metadata live here; lexing, declarations and layout have modules of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from bbj_pipeline.records import Block, DocType, RawDocument, Reject, Topic, Unfetched
+from bbj_pipeline.sources.bbj_source.program import Program, blocks, read_program
+from bbj_pipeline.sources.bbj_source.text import SourceText, classify, decode
+from bbj_pipeline.sources.contract import ReadResource, Source, SourceOptions, existing_folder
+from bbj_pipeline.sources.folder import public_url_of, read_folder
+
+__all__ = ["SOURCE", "BbjSource", "BbjSourceOptions"]
+
+_USE = re.compile(r"use\s+(\S[^;]*)", re.IGNORECASE)
+_INCLUDE = re.compile(r"#include\s+(\S[^;]*)", re.IGNORECASE)
+_NO_TITLE = re.compile(r"copyright|\(c\)|©|licen[sc]e|all rights|^@|https?://|\$(id|header|revision|log)\b", re.IGNORECASE)
+_MOST_TITLE = 100
+
+
+class BbjSourceOptions(SourceOptions):
+    """Options of a ``bbj_source`` instance."""
+
+    extensions: tuple[str, ...] = Field(
+        default=(".bbj", ".src", ".bbx", ".bbjt", ".prc", ".aon", ".cdf", ".bbl"),
+        description="File name extensions that are programs, in any case; add .txt to read listings saved as text.",
+    )
+
+
+class BbjSource(Source[BbjSourceOptions]):
+    """Reads BBj programs; every line of a program is in its topic once, as code or as a paragraph of comment."""
+
+    kind: ClassVar[str] = "bbj_source"
+    title: ClassVar[str] = "BBj source code"
+    parser_version: ClassVar[str] = "1"
+    default_doc_type: ClassVar[DocType] = "example"
+    options_type = BbjSourceOptions
+
+    def export(self, options: BbjSourceOptions) -> Iterator[RawDocument | Reject | Unfetched]:
+        """Yield every file with one of the extensions, by relative path."""
+        root = existing_folder(options.path, self.kind)
+        suffixes = tuple("." + extension.lower().lstrip(".") for extension in options.extensions)
+        yield from read_folder(root, lambda key: key.lower().endswith(suffixes), media_type="text/x-bbj")
+
+    def parse(self, raw: RawDocument, options: BbjSourceOptions, read: ReadResource) -> Iterator[Topic | Reject]:
+        """Yield one topic, or a ``Reject``: ``tokenised``, ``binary`` or ``empty``."""
+        source = decode(raw.key, raw.content)
+        if isinstance(source, Reject):
+            yield source
+            return
+        kind = classify(raw.key, source.text)
+        program = read_program(source.text) if kind == "program" else None
+        found = _program_blocks(program) if program else _text_blocks(source.text, kind)
+        metadata: dict[str, Any] = {"program_kind": kind, "encoding": source.encoding}
+        if raw.last_modified:
+            metadata["last_updated"] = raw.last_modified
+        if program:
+            metadata.update(_program_metadata(program))
+        folder, _, name = raw.key.rpartition("/")
+        yield Topic(
+            kind=self.kind,
+            key=raw.key,
+            title=_title(found, program, source) or name,
+            blocks=found,
+            url=public_url_of(options.public_url, raw.key),
+            section_path=tuple(folder.split("/")) if folder else (),
+            metadata=metadata,
+            raw_key=raw.key,
+            raw_sha256=raw.sha256,
+        )
+
+
+def _program_blocks(program: Program) -> tuple[Block, ...]:
+    return tuple(blocks(program))
+
+
+def _text_blocks(text: str, kind: str) -> tuple[Block, ...]:
+    if kind == "configuration":
+        return (Block("code", text.strip("\n"), language="ini"),)
+    paragraphs = (paragraph.strip("\n") for paragraph in re.split(r"\n[ \t]*\n", text))
+    return tuple(Block("paragraph", paragraph) for paragraph in paragraphs if paragraph.strip())
+
+
+def _title(found: tuple[Block, ...], program: Program | None, source: SourceText) -> str | None:
+    """Return the first telling line of the comment the program opens with, or of prose; ``None`` when there is none."""
+    if program is None:
+        first = source.text.strip().split("\n", 1)[0].strip(" #=-*\t")
+        return first if _is_title(first) else None
+    if not program.pieces or not program.pieces[0].comment:
+        return None
+    opening: list[str] = []
+    for block in found:
+        if block.type == "code":
+            break
+        if block.type == "paragraph":
+            opening.extend(block.text.split("\n"))
+    return next((line.strip() for line in opening if _is_title(line)), None)
+
+
+def _is_title(line: str) -> bool:
+    words = line.strip()
+    return 3 < len(words) <= _MOST_TITLE and any(letter.isalpha() for letter in words) and not _NO_TITLE.search(words)
+
+
+def _program_metadata(program: Program) -> dict[str, Any]:
+    code = [item.text for line in program.lines for item in line.statements if not item.comment]
+    starts = {line.start: line for line in program.lines}
+    signed = [item for item in program.declarations if item.kind in {"method", "function"}]
+    lists = {
+        "uses": [found.group(1).strip() for text in code if (found := _USE.match(text))],
+        "includes": [found.group(1).strip().strip("\"'") for text in code if (found := _INCLUDE.match(text))],
+        "classes": [item.name for item in program.declarations if item.kind in {"class", "interface"}],
+        "callpoints": [item.name for item in program.declarations if item.kind == "callpoint"],
+        "signatures": [
+            statement.text
+            for item in signed
+            for statement in starts[item.start_line].statements
+            if not statement.comment and item.name in statement.text
+        ],
+    }
+    numbered = any(line.number is not None for line in program.lines)
+    return {name: list(dict.fromkeys(values)) for name, values in lists.items() if values} | (
+        {"line_numbered": True} if numbered else {}
+    )
+
+
+SOURCE = BbjSource()

@@ -1,0 +1,182 @@
+"""The files of an export, from a folder or a ``.zip``, read one at a time and never beyond what is bounded and inside.
+
+An archive is read member by member into memory; nothing is unpacked to disk. What a file means is not known here.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Protocol
+
+from bbj_pipeline.errors import RejectedInput, SourceUnavailable
+from bbj_pipeline.records import Reject, Unfetched
+from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
+
+__all__ = ["MAX_ARCHIVE_BYTES", "MAX_MEMBERS", "ExportFiles", "open_export"]
+
+MAX_MEMBERS = 200_000
+"""Members of an archive; the whole BBj documentation has 7,083 topics and some 20,000 files."""
+MAX_ARCHIVE_BYTES = 4 * 1024**3
+"""Bytes an archive may unpack to, declared and really read."""
+
+
+class ExportFiles(Protocol):
+    """The wanted files of one export. ``refused`` are those that may never be read, by key."""
+
+    refused: dict[str, Reject]
+
+    def keys(self) -> list[str]:
+        """Return the keys of all wanted files, sorted; those that may not be read are among them."""
+
+    def read(self, key: str) -> bytes | Reject | Unfetched:
+        """Return the bytes of a file that is not refused, why it may never be read, or why it could not be read now."""
+
+
+@contextmanager
+def open_export(path: Path | None, wanted: Callable[[str], bool]) -> Iterator[ExportFiles]:
+    """Open a folder or a ``.zip``; ``wanted`` decides by a key which files belong to the export.
+
+    Raises ``SourceUnavailable`` when there is nothing at ``path`` and ``RejectedInput`` for an archive that is broken, is no
+    archive, or exceeds the bounds.
+    """
+    if path is None or not path.exists():
+        raise SourceUnavailable(
+            f"no Flare export at {path}", remedy='set "path" to the exported folder or .zip in sources.yaml'
+        )
+    if path.is_dir():
+        yield _FolderFiles(path, wanted)
+        return
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, ValueError) as error:
+        raise RejectedInput(
+            f"{path} is not a usable .zip ({error})", remedy="export it again, or point to the folder"
+        ) from None
+    except OSError as error:
+        raise SourceUnavailable(f"cannot open {path} ({error.strerror})", remedy="make the file readable") from None
+    with archive:
+        yield _ZipFiles(archive, path, wanted)
+
+
+class _FolderFiles:
+    def __init__(self, root: Path, wanted: Callable[[str], bool]) -> None:
+        self._root = root.resolve()
+        self._paths: dict[str, Path] = {}
+        self.refused: dict[str, Reject] = {}
+        self._list(wanted)
+
+    def _list(self, wanted: Callable[[str], bool]) -> None:
+        def fail(error: OSError) -> None:
+            raise SourceUnavailable(f"cannot list {error.filename} ({error.strerror})", remedy="make the folder readable")
+
+        for folder, folders, names in os.walk(self._root, onerror=fail):
+            here = Path(folder)
+            for name in folders:
+                if (here / name).is_symlink() and not self._inside(here / name):
+                    self._refuse(self._key(here / name), "outside-root", "the folder link leads out of the export")
+            for name in names:
+                key = self._key(here / name)
+                if not name.startswith(".") and wanted(key):
+                    self._add(key, here / name)
+
+    def _add(self, key: str, path: Path) -> None:
+        if key in self._paths:
+            self._refuse(f"{key} (2)", "duplicate-key", f"another file has the same name in Unicode's normal form: {key}")
+        else:
+            self._paths[key] = path
+
+    def _key(self, path: Path) -> str:
+        return _normal(path.relative_to(self._root).as_posix())
+
+    def _inside(self, path: Path) -> bool:
+        try:
+            return path.resolve().is_relative_to(self._root)
+        except (OSError, RuntimeError):  # a loop of links
+            return False
+
+    def _refuse(self, key: str, code: str, reason: str) -> None:
+        self.refused[key] = Reject(key, code, reason)
+
+    def keys(self) -> list[str]:
+        return sorted({*self._paths, *self.refused})
+
+    def read(self, key: str) -> bytes | Reject | Unfetched:
+        path = self._paths[key]
+        if not self._inside(path):
+            return Reject(key, "outside-root", "the link leads out of the export folder")
+        try:
+            with path.open("rb") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    return Reject(key, "not-a-file", "neither a file nor a link to one")
+                content = file.read(MAX_DOCUMENT_BYTES + 1)
+        except OSError as error:
+            return Unfetched(key, f"cannot be read: {error.strerror or error}")
+        return content if len(content) <= MAX_DOCUMENT_BYTES else _too_large(key)
+
+
+class _ZipFiles:
+    def __init__(self, archive: zipfile.ZipFile, path: Path, wanted: Callable[[str], bool]) -> None:
+        self._archive = archive
+        self._path = path
+        self._left = MAX_ARCHIVE_BYTES
+        self._members: dict[str, zipfile.ZipInfo] = {}
+        self.refused: dict[str, Reject] = {}
+        members = [member for member in archive.infolist() if not member.is_dir()]
+        declared = sum(member.file_size for member in members)
+        if len(members) > MAX_MEMBERS or declared > MAX_ARCHIVE_BYTES:
+            raise RejectedInput(
+                f"{path} has {len(members):,} members of {declared:,} bytes in all", remedy="point to the unpacked folder"
+            )
+        for member in members:
+            self._list(member, wanted)
+
+    def _list(self, member: zipfile.ZipInfo, wanted: Callable[[str], bool]) -> None:
+        key = _normal(member.filename.replace("\\", "/"))
+        parts = PurePosixPath(key).parts
+        if not wanted(key) or any(part.startswith(".") and part != ".." for part in parts) or "__MACOSX" in parts:
+            return
+        if key.startswith("/") or PureWindowsPath(key).drive or ".." in parts:
+            reject = Reject(key, "unsafe-path", "the member's name leads out of the archive")
+        elif stat.S_ISLNK(member.external_attr >> 16):
+            reject = Reject(key, "outside-root", "the member is a symbolic link")
+        elif member.flag_bits & 1:
+            reject = Reject(key, "encrypted", "the member is encrypted")
+        elif member.file_size > MAX_DOCUMENT_BYTES:
+            reject = _too_large(key)
+        elif key in self._members:
+            reject = Reject(f"{key} (2)", "duplicate-key", f"the archive has two members of this name: {key}")
+        else:
+            self._members[key] = member
+            return
+        self.refused[reject.key] = reject
+
+    def keys(self) -> list[str]:
+        return sorted({*self._members, *self.refused})
+
+    def read(self, key: str) -> bytes | Reject | Unfetched:
+        try:
+            with self._archive.open(self._members[key]) as member:
+                content = member.read(MAX_DOCUMENT_BYTES + 1)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            return Reject(key, "corrupt-member", f"the archive's member cannot be unpacked ({error})")
+        except OSError as error:
+            return Unfetched(key, f"cannot be read: {error.strerror or error}")
+        self._left -= len(content)
+        if self._left < 0:
+            raise RejectedInput(f"{self._path} unpacks to more than {MAX_ARCHIVE_BYTES:,} bytes", remedy="export it again")
+        return content if len(content) <= MAX_DOCUMENT_BYTES else _too_large(key)
+
+
+def _normal(key: str) -> str:
+    return unicodedata.normalize("NFC", key.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+
+
+def _too_large(key: str) -> Reject:
+    return Reject(key, "too-large", f"more than {MAX_DOCUMENT_BYTES:,} bytes")

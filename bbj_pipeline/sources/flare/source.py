@@ -1,0 +1,122 @@
+"""The Flare source: lists topics and resources of an export with all that the listing alone can know, and parses topics.
+
+Formats inside topics live in the modules beside this one; here they are put together.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
+from bbj_pipeline.sources.contract import ReadResource, Source
+from bbj_pipeline.sources.flare.conditions import parse_expression, tags_of
+from bbj_pipeline.sources.flare.files import ExportFiles, open_export
+from bbj_pipeline.sources.flare.madcap import substitute
+from bbj_pipeline.sources.flare.options import FlareOptions
+from bbj_pipeline.sources.flare.project import Dependencies, Layout, Project, find_layout, is_wanted
+from bbj_pipeline.sources.flare.toc import Place, read_tocs
+from bbj_pipeline.sources.flare.topics import file_title, own_title, parse_topic, variables_of
+from bbj_pipeline.sources.markup import MarkupError, decode, parse_document, text_of
+
+__all__ = ["FlareSource"]
+
+_TOPIC_CONDITIONS = re.compile(r"""<html\b[^>]*?\b(?:madcap:|data-mc-)conditions\s*=\s*["']([^"']*)["']""", re.I)
+
+
+class FlareSource(Source[FlareOptions]):
+    """MadCap Flare: Clean XHTML exports and raw projects, as a folder or a ``.zip``."""
+
+    kind: ClassVar[str] = "flare"
+    title: ClassVar[str] = "MadCap Flare"
+    parser_version: ClassVar[str] = "1"
+    options_type = FlareOptions
+
+    def export(self, options: FlareOptions) -> Iterator[RawDocument | Reject | Unfetched]:
+        """Yield topics and resources by key; topics that the target's conditions exclude are not part of the instance."""
+        with open_export(options.path, is_wanted) as files:
+            layout = find_layout(files.keys())
+            places: dict[str, Place] = {}
+            for project in layout.projects:
+                places.update(_places(files, layout, project, options))
+            dependencies = Dependencies(files, layout)
+            target = parse_expression(options.conditions)
+            for key in layout.keys:
+                if key in files.refused:
+                    yield files.refused[key]
+                    continue
+                is_topic = layout.is_topic(key)
+                if not is_topic and not layout.is_resource(key):
+                    continue
+                content = files.read(key)
+                if not isinstance(content, bytes):
+                    yield content
+                elif not is_topic:
+                    yield RawDocument(key, content, "application/xml", "resource")
+                elif not target.exclude or target.keeps(_topic_conditions(content)):
+                    yield _topic(key, content, layout, dependencies, places.get(key), options)
+
+    def parse(self, raw: RawDocument, options: FlareOptions, read: ReadResource) -> Iterator[Topic | Reject]:
+        """Yield the one topic of a raw document, or why it is none."""
+        yield parse_topic(raw, options, read)
+
+
+def _topic(
+    key: str, content: bytes, layout: Layout, dependencies: Dependencies, place: Place | None, options: FlareOptions
+) -> RawDocument:
+    project = layout.project_of(key)
+    content_root = project.content if project else ""
+    folders = posixpath.dirname(key.removeprefix(content_root))
+    metadata: dict[str, Any] = {"section_path": [folder.replace("_", " ") for folder in folders.split("/") if folder]}
+    if project is not None:
+        metadata |= {"content_root": content_root, "project_root": project.root}
+    if place is not None:
+        metadata["section_path"] = place.paths[0]
+        metadata |= {"other_section_paths": place.paths[1:]} if len(place.paths) > 1 else {}
+        metadata |= {"toc_title": place.title} if place.title else {}
+    media_type = "application/xhtml+xml" if key.lower().endswith(".xhtml") else "text/html"
+    used = dependencies.of(key, content) if layout.projects or b".flsnp" in content else ()
+    return RawDocument(key, content, media_type, dependencies=used, metadata=metadata)
+
+
+def _topic_conditions(content: bytes) -> tuple[str, ...]:
+    found = _TOPIC_CONDITIONS.search(decode(content[:8192]).text)
+    return tags_of(found[1]) if found else ()
+
+
+def _places(files: ExportFiles, layout: Layout, project: Project, options: FlareOptions) -> Mapping[str, Place]:
+    sets = {key: content for key in layout.below(project, ".flvar") if isinstance(content := files.read(key), bytes)}
+    variables = variables_of(sets)
+    titles: dict[str, str] = {}
+
+    def title_of(key: str) -> str:
+        if key not in titles:
+            titles[key] = _linked_title(files, key, variables)
+        return titles[key]
+
+    return read_tocs(
+        files,
+        layout,
+        project,
+        title_of=title_of,
+        substitute=lambda text: substitute(text, variables, []),
+        target=parse_expression(options.conditions),
+        first=options.toc,
+    )
+
+
+def _linked_title(files: ExportFiles, key: str, variables: Mapping[str, str]) -> str:
+    """Return the title of a topic as a table of contents shows it: its own, else its first heading, else its file name."""
+    content = files.read(key)
+    if not isinstance(content, bytes):
+        return file_title(key)
+    try:
+        root = parse_document(content).root
+    except MarkupError:
+        return file_title(key)
+    for element in root.iter("{*}variable"):
+        element.text = variables.get((element.get("name") or "").casefold(), element.text)
+    headings = (text_of(heading) for heading in root.iter("h1", "h2", "h3", "h4", "h5", "h6"))
+    return own_title(root, variables, []) or next(filter(None, headings), "") or file_title(key)

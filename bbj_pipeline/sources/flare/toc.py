@@ -1,0 +1,126 @@
+"""Tables of contents of a raw project: where each topic stands, by the titles of the entries above it.
+
+Linked tables of contents are read in place; what a topic's own title is, is asked of the caller.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from bbj_pipeline.sources.flare.conditions import TargetConditions, tags_of
+from bbj_pipeline.sources.flare.files import ExportFiles
+from bbj_pipeline.sources.flare.project import Layout, Project, resolve_reference
+from bbj_pipeline.sources.markup import MarkupError, parse_document
+
+__all__ = ["Place", "read_tocs"]
+
+_LINKED_TITLE = "System.LinkedTitle"
+_MAX_DEPTH = 100
+_CONDITIONS = "{http://www.madcapsoftware.com/Schemas/MadCap.xsd}conditions"
+
+Path = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Place:
+    """All places of one topic, the deciding one first, and the title its entry gives it, if it gives one of its own."""
+
+    paths: list[Path] = field(default_factory=list)
+    title: str | None = None
+
+
+def read_tocs(
+    files: ExportFiles,
+    layout: Layout,
+    project: Project,
+    *,
+    title_of: Callable[[str], str],
+    substitute: Callable[[str], str],
+    target: TargetConditions,
+    first: str | None,
+) -> dict[str, Place]:
+    """Return the places of all topics that stand in any table of contents of ``project``.
+
+    ``title_of`` gives a linked topic's title, ``substitute`` replaces variables in entries. The table named ``first`` comes
+    before the others, which are read by name; those that another one links are read only there.
+    """
+    trees = {key: root for key in layout.below(project, ".fltoc") if (root := _parse(files, key)) is not None}
+    reader = _Reader(layout, project, trees, title_of, substitute, target)
+    linked = {key for root in trees.values() for key in map(reader.link, root.iter("TocEntry")) if key in trees}
+    wanted = (first or "").lower().removesuffix(".fltoc")
+
+    def order(key: str) -> tuple[bool, bool, str]:
+        name = posixpath.basename(key).lower().removesuffix(".fltoc")
+        return (name != wanted, key in linked, key)
+
+    for key in sorted(trees, key=order):
+        if key not in reader.seen:
+            reader.read(key, ())
+    return reader.places
+
+
+def _parse(files: ExportFiles, key: str) -> etree._Element | None:
+    content = files.read(key)
+    try:
+        return parse_document(content).root if isinstance(content, bytes) else None
+    except MarkupError:
+        return None
+
+
+class _Reader:
+    def __init__(
+        self,
+        layout: Layout,
+        project: Project,
+        trees: dict[str, etree._Element],
+        title_of: Callable[[str], str],
+        substitute: Callable[[str], str],
+        target: TargetConditions,
+    ) -> None:
+        self._layout = layout
+        self._project = project
+        self._trees = trees
+        self._title_of = title_of
+        self._substitute = substitute
+        self._target = target
+        self.places: dict[str, Place] = {}
+        self.seen: set[str] = set()
+
+    def link(self, entry: etree._Element) -> str | None:
+        """Return the key an entry links to, as the export spells it."""
+        reference = entry.get("Link") or ""
+        return self._layout.existing(resolve_reference(reference, base=self._project.root, root=self._project.root))
+
+    def read(self, toc: str, above: Path, trail: tuple[str, ...] = ()) -> None:
+        """Place the topics of one table of contents below ``above``."""
+        self.seen.add(toc)
+        trail = (*trail, toc)
+        waiting = [(entry, above) for entry in reversed(self._trees[toc].findall("TocEntry"))]
+        while waiting:
+            entry, path = waiting.pop()
+            if not self._target.keeps(tags_of(entry.get(_CONDITIONS, ""))):
+                continue
+            link = self.link(entry)
+            own = entry.get("Title") or ""
+            title = self._title(own, link)
+            if link is not None and self._layout.is_topic(link):
+                place = self.places.setdefault(link, Place())
+                if path not in place.paths:
+                    place.paths.append(path)
+                if place.title is None and _LINKED_TITLE not in own and title:
+                    place.title = title
+            merged = link in self._trees and (entry.get("ReplaceMergeNode") or "").lower() == "true"
+            below = path if merged or not title else (*path, title)
+            if link is not None and link in self._trees and link not in trail and len(below) < _MAX_DEPTH:
+                self.read(link, below, trail)
+            if len(below) < _MAX_DEPTH:
+                waiting.extend((child, below) for child in reversed(entry.findall("TocEntry")))
+
+    def _title(self, own: str, link: str | None) -> str:
+        if _LINKED_TITLE not in own:
+            return " ".join(self._substitute(own).split())
+        return self._title_of(link) if link is not None and self._layout.is_topic(link) else ""

@@ -1,0 +1,111 @@
+"""One topic's bytes to a ``Topic`` or a ``Reject``, and the rule by which a topic gets its title.
+
+No files are listed here: resources come through ``read``, and what the listing knew through the raw document's metadata.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Any
+
+from lxml import etree
+
+from bbj_pipeline.records import RawDocument, Reject, Topic
+from bbj_pipeline.sources.contract import ReadResource
+from bbj_pipeline.sources.flare.conditions import parse_expression
+from bbj_pipeline.sources.flare.madcap import Findings, Scope, may_have_madcap, read_variables, resolve, substitute
+from bbj_pipeline.sources.flare.options import FlareOptions
+from bbj_pipeline.sources.flare.profile import FLARE
+from bbj_pipeline.sources.flare.project import resolve_reference
+from bbj_pipeline.sources.folder import public_url_of
+from bbj_pipeline.sources.markup import MarkupError, parse_document, text_of, to_blocks
+
+__all__ = ["file_title", "own_title", "parse_topic", "variables_of"]
+
+
+def parse_topic(raw: RawDocument, options: FlareOptions, read: ReadResource) -> Topic | Reject:
+    """Parse one topic. ``raw.metadata`` may have ``content_root``, ``project_root``, ``section_path`` and ``toc_title``."""
+    try:
+        parsed = parse_document(raw.content)
+    except MarkupError as error:
+        return Reject(raw.key, error.code, error.reason)
+    root = parsed.root
+    findings = Findings(warnings=list(parsed.warnings))
+    variables: Mapping[str, str] = {}
+    if may_have_madcap(raw.content):
+        variables = variables_of({key: read(key) for key in raw.dependencies if key.lower().endswith(".flvar")})
+        resolved = resolve(root, raw.key, Scope(_snippets(raw, read), variables, parse_expression(options.conditions)))
+        resolved.warnings[:0] = findings.warnings
+        findings = resolved
+    body = root.find("body")
+    blocks = to_blocks(root if body is None else body, FLARE)
+    if not blocks:
+        return Reject(raw.key, "no-content", "the topic has no text")
+    heading = next((block.text for block in blocks if block.type == "heading"), "")
+    title = own_title(root, variables, findings.warnings) or heading or raw.metadata.get("toc_title") or file_title(raw.key)
+    return Topic(
+        kind="flare",
+        key=raw.key,
+        title=title,
+        blocks=blocks,
+        url=public_url_of(options.public_url, raw.key.removeprefix(raw.metadata.get("content_root", ""))),
+        section_path=tuple(raw.metadata.get("section_path", ())),
+        metadata=_metadata(root, findings, raw),
+        raw_key=raw.key,
+        raw_sha256=raw.sha256,
+    )
+
+
+def own_title(root: etree._Element, variables: Mapping[str, str], warnings: list[str]) -> str:
+    """Return the text of the title element with its variables replaced; empty when there is none."""
+    element = root.find("head/title")
+    if element is None:
+        element = root.find(".//title")
+    return substitute(text_of(element), variables, warnings) if element is not None else ""
+
+
+def file_title(key: str) -> str:
+    """Return a title made of the file's name."""
+    return posixpath.splitext(posixpath.basename(key))[0].replace("_", " ")
+
+
+def variables_of(sets: Mapping[str, bytes]) -> Mapping[str, str]:
+    """Return the values of several variable sets by ``set.name`` in lower case; a set is named after its file."""
+    values: dict[str, str] = {}
+    for key, content in sorted(sets.items()):
+        name = posixpath.splitext(posixpath.basename(key))[0]
+        for variable, value in read_variables(name, content).items():
+            values.setdefault(variable, value)
+    return values
+
+
+def _snippets(raw: RawDocument, read: ReadResource) -> Any:
+    known = {key.lower(): key for key in raw.dependencies}
+    root = raw.metadata.get("project_root", "")
+
+    def snippet(reference: str, base: str) -> tuple[str, bytes] | None:
+        wanted = resolve_reference(reference, base=base, root=root)
+        key = known.get(wanted.lower()) if wanted is not None else None
+        if key is None:
+            return None
+        try:
+            return key, read(key)
+        except KeyError:
+            return None
+
+    return snippet
+
+
+def _metadata(root: etree._Element, findings: Findings, raw: RawDocument) -> dict[str, Any]:
+    listed = (meta.get("content", "") for meta in root.iterfind("head/meta") if meta.get("name", "").lower() == "keywords")
+    keywords = [*findings.keywords, *(word.strip() for value in listed for word in value.split(","))]
+    values: dict[str, Any] = {
+        "keywords": list(dict.fromkeys(filter(None, keywords))),
+        "related": list(dict.fromkeys(findings.related)),
+        "conditions": list(dict.fromkeys(findings.conditions)),
+        "inline_conditions": list(dict.fromkeys(findings.inline_conditions)),
+        "warnings": list(dict.fromkeys(findings.warnings)),
+        "other_section_paths": raw.metadata.get("other_section_paths", ()),
+    }
+    return {name: value for name, value in values.items() if value}

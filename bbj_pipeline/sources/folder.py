@@ -1,0 +1,63 @@
+"""Lists and reads the files of an export folder safely: sorted keys, no way out of the root, no file over the size limit.
+
+Shared by the kinds whose export is a folder. No format is known here, and nothing is cached between calls.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from bbj_pipeline.errors import SourceUnavailable
+from bbj_pipeline.records import RawDocument, Reject, Unfetched
+from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
+
+__all__ = ["public_url_of", "read_folder"]
+
+
+def read_folder(root: Path, wanted: Callable[[str], bool], *, media_type: str) -> Iterator[RawDocument | Reject | Unfetched]:
+    """Yield the files below ``root`` whose key (relative path with ``/``) is ``wanted``, sorted by key.
+
+    Hidden files and folders are passed over. A symbolic link that leads out of the root and a file over
+    ``MAX_DOCUMENT_BYTES`` are a ``Reject``; a file that cannot be read now is ``Unfetched``. Linked folders are not followed.
+    Raises ``SourceUnavailable`` when a folder cannot be listed: an incomplete listing is no listing.
+    """
+    real_root = root.resolve()
+    for key in sorted(key for key in _keys(root) if wanted(key)):
+        yield _read(real_root, root / key, key, media_type)
+
+
+def public_url_of(template: str | None, key: str) -> str | None:
+    """Return the public URL of a document: ``template`` with ``{path}`` replaced by the URL-quoted key."""
+    return template.replace("{path}", quote(key)) if template else None
+
+
+def _keys(root: Path) -> Iterator[str]:
+    def fail(error: OSError) -> None:
+        raise SourceUnavailable(f"cannot list {error.filename} ({error.strerror})", remedy="make the folder readable")
+
+    for folder, folders, names in os.walk(root, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        relative = Path(folder).relative_to(root)
+        for name in names:
+            if not name.startswith("."):
+                yield (relative / name).as_posix()
+
+
+def _read(real_root: Path, path: Path, key: str, media_type: str) -> RawDocument | Reject | Unfetched:
+    try:
+        real = path.resolve(strict=True)
+        if not real.is_relative_to(real_root):
+            return Reject(key, "outside-root", "the link leads out of the export folder")
+        if not real.is_file():
+            return Reject(key, "not-a-file", "neither a file nor a link to one")
+        status = real.stat()
+        if status.st_size > MAX_DOCUMENT_BYTES:
+            return Reject(key, "too-large", f"{status.st_size} bytes; at most {MAX_DOCUMENT_BYTES} are read")
+        content = real.read_bytes()
+    except OSError as error:
+        return Unfetched(key, f"cannot be read: {error.strerror or error}")
+    # No last_modified: a copy or a rebuild gives every file a new time, and content decides what changed, not clocks.
+    return RawDocument(key=key, content=content, media_type=media_type)

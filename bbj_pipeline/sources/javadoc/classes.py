@@ -1,0 +1,127 @@
+"""Turns one class of a package file into the parts of a topic: blocks, URL and metadata.
+
+The shape of the JSON is known here; files and packages are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bbj_pipeline.records import Block
+from bbj_pipeline.sources.javadoc.docu import Docu, read_docu
+
+__all__ = ["ClassTopic", "class_topic", "signature_of"]
+
+_CONSTRUCTOR = "<init>"
+"""What the generator calls a constructor that it found among the methods (the JVM's name for it)."""
+
+
+@dataclass(slots=True)
+class ClassTopic:
+    """The blocks of a class in reading order, its documentation page, and what is known of it."""
+
+    blocks: list[Block] = field(default_factory=list)
+    url: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def class_topic(name: str, record: Mapping[str, Any]) -> ClassTopic:
+    """Return the topic of class ``name``: its description, then a section a member, in the file's order.
+
+    Every member is a heading of its name; under it the signature as code, which tells overloads apart, then its description.
+    Raises ``MarkupError`` when a description is too large or too deep.
+    """
+    topic = ClassTopic()
+    docu = read_docu(record.get("docu"), heading_level=2)
+    topic.blocks.extend(docu.blocks)
+    topic.url = docu.url
+    methods = _members(record.get("methods"))
+    constructors = [*_members(record.get("constructors")), *(m for m in methods if _name(m) == _CONSTRUCTOR)]
+    facts = _Facts(related=list(docu.related))
+    facts.note_removed(name, docu)
+    _section(topic.blocks, "Fields", _members(record.get("fields")), facts, class_name=None)
+    _section(topic.blocks, "Constructors", constructors, facts, class_name=name)
+    _section(topic.blocks, "Methods", [m for m in methods if _name(m) != _CONSTRUCTOR], facts, class_name=name)
+    if docu.since and not docu.deprecated:
+        topic.metadata["since_version"] = docu.since
+    if docu.deprecated:
+        topic.metadata["still_valid"] = False
+        if docu.since:
+            topic.metadata["deprecated_in"] = docu.since
+    topic.metadata.update(facts.metadata(name))
+    return topic
+
+
+def signature_of(name: str, params: object) -> str:
+    """Return ``name(type param, …)``; a parameter without a type is its name alone."""
+    parts = (f"{_text(param.get('type'))} {_text(param.get('name'))}".strip() for param in _members(params))
+    return f"{name}({', '.join(part for part in parts if part)})"
+
+
+@dataclass(slots=True)
+class _Facts:
+    """What the members of one class add to its metadata."""
+
+    related: list[str]
+    signatures: list[str] = field(default_factory=list)
+    urls: dict[str, str] = field(default_factory=dict)
+    deprecated: dict[str, str] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
+
+    def add(self, name: str, signature: str | None, docu: Docu) -> None:
+        if signature:
+            self.signatures.append(signature)
+        if docu.url:
+            self.urls.setdefault(name, docu.url)
+        if docu.deprecated:
+            self.deprecated[signature or name] = docu.since or ""
+        self.related.extend(docu.related)
+        self.note_removed(name, docu)
+
+    def note_removed(self, name: str, docu: Docu) -> None:
+        if docu.removed:
+            self.removed.append(f"{name}: a scraped page of {docu.removed:,} characters")
+
+    def metadata(self, class_name: str) -> dict[str, Any]:
+        """Return what is not empty; ``deprecated_members`` maps a signature to the BBj version, ``""`` when it is not said."""
+        related = [name for name in dict.fromkeys(self.related) if name != class_name]
+        every = {
+            "signatures": self.signatures,
+            "related": related,
+            "member_urls": self.urls,
+            "deprecated_members": self.deprecated,
+            "removed": self.removed,
+        }
+        return {name: value for name, value in every.items() if value}
+
+
+def _section(
+    blocks: list[Block], title: str, members: list[Mapping[str, Any]], facts: _Facts, *, class_name: str | None
+) -> None:
+    """Append a section. Without ``class_name`` members have no signature; with it, a constructor is called by that name."""
+    if not members:
+        return
+    blocks.append(Block("heading", title, level=2))
+    for member in members:
+        name = _name(member) or "(unnamed)"
+        signature = class_name and signature_of(class_name if name == _CONSTRUCTOR else name, member.get("params"))
+        docu = read_docu(member.get("docu"), heading_level=4)
+        blocks.append(Block("heading", name, level=3))
+        if signature:
+            blocks.append(Block("code", signature, language="bbj"))
+        blocks.extend(docu.blocks)
+        facts.add(name, signature, docu)
+
+
+def _members(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def _name(member: Mapping[str, Any]) -> str:
+    return _text(member.get("name"))
+
+
+def _text(value: object) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else ""

@@ -1,0 +1,120 @@
+"""Reads one ``docu`` field: an HTML fragment or a JavaDoc comment with its trailing link, as blocks, URL and facts.
+
+Nothing is known here of packages, classes or members.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from html import escape
+
+from lxml import etree
+
+from bbj_pipeline.records import Block
+from bbj_pipeline.sources.markup import Code, MarkupProfile, parse_fragment, text_of, to_blocks
+
+__all__ = ["EMPTY", "Docu", "read_docu"]
+
+_LINK = re.compile(r"\[Docs\]\(\s*(\S*?)\s*\)\s*\Z")
+_SCRAPED_PAGE = re.compile(r"</head\s*>|</title\s*>|<body\b|<html\b", re.IGNORECASE)
+"""A description never holds the skeleton of a page; where it does, the generator copied the whole page."""
+_MAIN = ".//*[@id='mc-main-content' or @role='main' or local-name()='main']"
+_RELATED = re.compile(r"BBj[A-Za-z]\w*")
+_SINCE = re.compile(r"In BBj (\d+(?:\.\d+)*) (?:and|or) (?:higher|later|above)\b")
+_DEPRECATED = re.compile(
+    r"(?:\A|@)deprecated\b|\b(?:this|the)(?: [\w:.]+){1,4} (?:is|has been|was) (?:now )?deprecated\b", re.IGNORECASE
+)
+_COMMENT = re.compile(r"\A\s*/\*\*(.*?)\*+/\s*\Z", re.DOTALL)
+_COMMENT_MARGIN = re.compile(r"^[ \t]*\*+ ?", re.MULTILINE)
+_LITERAL = re.compile(r"\{@(code|literal)\s+((?:[^{}]|\{[^{}]*\})*)\}")
+_LINK_TAG = re.compile(r"\{@link(?:plain)?\s+([^\s{}]+)(?:\s+([^{}]*))?\}")
+_BLOCK_TAG = re.compile(r"^@\w+", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Docu:
+    """What a ``docu`` field says.
+
+    ``url`` is its documentation page, ``related`` the classes it links to, ``since`` the BBj version its first sentence
+    begins with, ``removed`` the number of characters that were a scraped page's and not a description.
+    """
+
+    blocks: tuple[Block, ...] = ()
+    url: str | None = None
+    related: tuple[str, ...] = ()
+    since: str | None = None
+    deprecated: bool = False
+    removed: int = 0
+
+
+EMPTY = Docu()
+
+
+def read_docu(value: object, *, heading_level: int) -> Docu:
+    """Read a ``docu`` field; headings in it start at ``heading_level``, so that they stay below what they describe.
+
+    Anything but text is an empty description. Raises ``MarkupError`` when the HTML is too large or too deep.
+    """
+    if not isinstance(value, str) or not value.strip():
+        return EMPTY
+    link = _LINK.match(value, start) if (start := value.rfind("[Docs](")) >= 0 else None
+    url = link[1] if link and link[1].startswith(("https://", "http://")) else None
+    text = value[: link.start()] if link else value
+    comment = _COMMENT.match(text)
+    root = parse_fragment(_from_comment(comment[1]) if comment else text)
+    removed = 0
+    if _SCRAPED_PAGE.search(text):
+        main = root.xpath(_MAIN)
+        removed = len(text)
+        root = main[0] if isinstance(main, list) and main and isinstance(main[0], etree._Element) else etree.Element("body")
+    blocks = to_blocks(root, _PAGE if removed else _COMMENT_PROFILE if comment else _PROFILE)
+    blocks = tuple(
+        replace(block, level=min(6, heading_level - 1 + (block.level or 1))) if block.type == "heading" else block
+        for block in blocks
+    )
+    prose = " ".join(" ".join(block.text.split()) for block in blocks if block.type != "code")
+    since = _SINCE.match(prose)
+    return Docu(
+        blocks=blocks,
+        url=url,
+        related=_related(root),
+        since=since[1] if since else None,
+        deprecated="eprecated" in prose and bool(_DEPRECATED.search(prose)),
+        removed=removed,
+    )
+
+
+def _code_line(element: etree._Element) -> Code | None:
+    """Code of the documentation pages the fragments were cut from is a paragraph of class ``Code``."""
+    if element.tag == "p" and "Code" in (element.get("class") or "").split():
+        return Code(text_of(element), "bbj")
+    return None
+
+
+_PROFILE = MarkupProfile(code=_code_line, language="bbj")
+_COMMENT_PROFILE = MarkupProfile(language="java")
+_PAGE = MarkupProfile(code=_code_line, language="bbj", drop=frozenset(("h1", "nav")))
+"""A page's own title repeats the name of what it describes."""
+
+
+def _related(root: etree._Element) -> tuple[str, ...]:
+    names = (text_of(element) for element in root.iterdescendants("a"))
+    return tuple(dict.fromkeys(name for name in names if _RELATED.fullmatch(name)))
+
+
+def _from_comment(comment: str) -> str:
+    """Return the inside of a JavaDoc comment as HTML: no margin of asterisks, inline tags resolved, a paragraph a block tag."""
+    text = _COMMENT_MARGIN.sub("", comment.replace("\r\n", "\n").replace("\r", "\n"))
+    tags = _BLOCK_TAG.search(text)
+    description, rest = (text[: tags.start()], text[tags.start() :]) if tags else (text, "")
+    paragraphs = [f"<p>{_inline_tags(part)}</p>" for part in re.split(r"^(?=@\w)", rest, flags=re.MULTILINE) if part.strip()]
+    return _inline_tags(description) + "".join(paragraphs).replace("@param <", "@param &lt;")
+
+
+def _inline_tags(text: str) -> str:
+    text = _LITERAL.sub(lambda match: f"<{_TAG[match[1]]}>{escape(match[2], quote=False)}</{_TAG[match[1]]}>", text)
+    return _LINK_TAG.sub(lambda match: match[2] or match[1].lstrip("#").replace("#", "."), text)
+
+
+_TAG = {"code": "code", "literal": "span"}

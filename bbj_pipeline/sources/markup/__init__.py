@@ -1,0 +1,28 @@
+"""Markup to blocks, shared by every source that reads HTML: parsing that tells what it repaired, and one walker.
+
+What is peculiar to a format (Docusaurus, WordPress, Flare) is a ``MarkupProfile`` that lives with that source.
+"""
+
+from bbj_pipeline.sources.markup.code import code_text, language_of, text_of
+from bbj_pipeline.sources.markup.encoding import Decoded, decode
+from bbj_pipeline.sources.markup.parsing import MAX_DEPTH, MarkupError, Parsed, parse_document, parse_fragment
+from bbj_pipeline.sources.markup.profile import DEFAULT, Code, MarkupProfile, Note
+from bbj_pipeline.sources.markup.walker import to_blocks
+
+__all__ = [
+    "DEFAULT",
+    "MAX_DEPTH",
+    "Code",
+    "Decoded",
+    "MarkupError",
+    "MarkupProfile",
+    "Note",
+    "Parsed",
+    "code_text",
+    "decode",
+    "language_of",
+    "parse_document",
+    "parse_fragment",
+    "text_of",
+    "to_blocks",
+]

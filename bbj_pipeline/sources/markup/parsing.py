@@ -1,0 +1,239 @@
+"""Turns bytes into a tree: strict XML first, HTML recovery when that fails, with what recovery may have hidden as warnings.
+
+No network, no entity expansion, bounded size and depth. No content is interpreted here.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+
+from lxml import etree
+
+from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
+from bbj_pipeline.sources.markup.elements import SKIPPED_TAGS, VOID_TAGS
+from bbj_pipeline.sources.markup.encoding import decode
+
+__all__ = ["MAX_DEPTH", "MarkupError", "Parsed", "parse_document", "parse_fragment"]
+
+MAX_DEPTH = 2000
+"""Deepest nesting that is read. Real documents stay below 100; deeper ones are broken or hostile."""
+_MAX_ATTRIBUTES = 1000
+"""Most attributes of one element: libxml2's HTML parser takes time quadratic in their number."""
+_LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{3000,}")
+_MAX_LOGGED = 5
+_XHTML_NAMESPACE = "http://www.w3.org/1999/xhtml"
+_XHTML = f"{{{_XHTML_NAMESPACE}}}"
+_CAPITAL_TAG = re.compile(r"<[A-Z]")
+_DOCTYPE = re.compile(r"<!DOCTYPE\b[^\[>]*(?:\[.*?\]\s*)?>", re.I | re.S)
+_NAMED_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z][A-Za-z0-9]*;)")
+_SELF_CLOSED = re.compile(r"""<([a-zA-Z][\w:.-]*)((?:\s[^<>]*)?)(?<=[\w"'\s])/>""")
+_MARKUP = re.compile(r"<[a-zA-Z!?]")
+_XHTML_MARK = re.compile(r"\A\s*<\?xml|\bxmlns\s*=|//DTD XHTML", re.I)
+_TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
+_INVISIBLE_PARTS = (("<!--", "-->"), *((f"<{name}", f"</{name}") for name in ("script", "style", "head", "template", "svg")))
+_KEPT_AFTER_RECOVERY = 0.98
+"""Below this share of the source's visible characters, recovery has probably lost text."""
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+class MarkupError(Exception):
+    """A document that cannot be used. ``code`` is stable and kebab-case, ``reason`` for a person; callers make a ``Reject``."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(f"{code}: {reason}")
+        self.code = code
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A document's tree without the XHTML namespace, what its parser complained of, and the encoding it was read in."""
+
+    root: etree._Element
+    warnings: tuple[str, ...]
+    encoding: str
+
+
+def parse_document(content: bytes, *, encoding: str | None = None) -> Parsed:
+    """Parse a whole XHTML or HTML file; ``encoding`` is what a transport (an HTTP header) says, a byte order mark wins.
+
+    Raises ``MarkupError`` with code ``too-large``, ``empty``, ``not-markup``, ``too-deep`` or ``too-many-attributes``.
+    """
+    if len(content) > MAX_DOCUMENT_BYTES:
+        raise MarkupError("too-large", f"{len(content):,} bytes; at most {MAX_DOCUMENT_BYTES:,} are read")
+    if not content.strip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n\f"):
+        raise MarkupError("empty", "the document has no content" if not content else "the document is only white space")
+    decoded = decode(content, encoding)
+    text = decoded.text
+    if not _MARKUP.search(text) or text.count("\0") > len(text) // 100:
+        raise MarkupError("not-markup", "the document contains no HTML or XML element")
+    # Without its DOCTYPE a document has no entity declarations: nothing to expand, nothing to fetch.
+    body = text[_prolog_end(text) :]
+    if "&" in body:
+        body = _NAMED_ENTITY.sub(_resolve_entity, body)
+    root, strict_error = _parse_strict(body)
+    if root is not None:
+        return Parsed(_plain_names(root, shouting=_CAPITAL_TAG.search(body) is not None), decoded.warnings, decoded.encoding)
+    xhtml = _XHTML_MARK.search(text[:4096]) is not None
+    recovered, warnings = _recover(body, xhtml=xhtml)
+    if xhtml:  # plain HTML never promised to be well-formed
+        warnings = (f"not well-formed: {strict_error}", *warnings)
+    return Parsed(recovered, (*decoded.warnings, *warnings), decoded.encoding)
+
+
+def parse_fragment(html_text: str) -> etree._Element:
+    """Parse a fragment of HTML by the rules of recovery and return a ``body`` that holds it (empty for an empty fragment).
+
+    Raises ``MarkupError`` with code ``too-large``, ``too-deep`` or ``too-many-attributes``.
+    """
+    if len(html_text) > MAX_DOCUMENT_BYTES:
+        raise MarkupError("too-large", f"{len(html_text):,} characters; at most {MAX_DOCUMENT_BYTES:,} are read")
+    root, _ = _parse_html(f"<html><body>{_CONTROL.sub('', html_text)}</body></html>")
+    body = root.find("body")
+    return root if body is None else body
+
+
+def _prolog_end(text: str) -> int:
+    """Return where the document itself begins: after white space, declarations, comments and the DOCTYPE."""
+    position = 0
+    while True:
+        position += len(text[position : position + 4096]) - len(text[position : position + 4096].lstrip())
+        if text.startswith("<!--", position):
+            end = text.find("-->", position) + 3
+        elif text.startswith("<?", position):
+            end = text.find(">", position) + 1
+        else:
+            doctype = _DOCTYPE.match(text, position)
+            end = doctype.end() if doctype else 0
+        if end <= position:
+            return position
+        position = end
+
+
+def _resolve_entity(match: re.Match[str]) -> str:
+    """Replace an HTML entity that XML does not know; one that HTML does not know either stays visible as written."""
+    known = html.entities.html5.get(match[1])
+    if known is None:
+        return f"&amp;{match[1]}"
+    return html.escape(known)
+
+
+def _parse_strict(body: str) -> tuple[etree._Element | None, str]:
+    """Return the tree of well-formed XML, or why it is not."""
+    data = body.encode("utf-8", "replace")
+    try:
+        return etree.fromstring(data, _xml_parser(huge=False)), ""
+    except etree.XMLSyntaxError as error:
+        if not _hit_limit(error.error_log):
+            return None, str(error)
+    try:
+        root = etree.fromstring(data, _xml_parser(huge=True))
+    except etree.XMLSyntaxError as error:
+        return None, str(error)
+    _check_depth(root)
+    return root, ""
+
+
+def _xml_parser(*, huge: bool) -> etree.XMLParser:
+    return etree.XMLParser(
+        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True,
+        huge_tree=huge,
+    )  # fmt: skip
+
+
+def _recover(body: str, *, xhtml: bool) -> tuple[etree._Element, tuple[str, ...]]:
+    """Return the tree of HTML recovery, with the parser's complaints and a comparison of text lengths."""
+    if xhtml:  # HTML does not know <a name="x"/>: it would stay open to the end of the document
+        body = _SELF_CLOSED.sub(_close_element, body)
+    root, log = _parse_html(_CONTROL.sub("", body))
+    warnings = [f"line {entry.line}: {entry.message}" for entry in log]
+    if len(warnings) > _MAX_LOGGED:
+        warnings = [*warnings[:_MAX_LOGGED], f"{len(warnings) - _MAX_LOGGED} more"]
+    expected = _visible_length(html.unescape(_TAG.sub(" ", _without_invisible(body))))
+    found = sum(_visible_length(piece) for piece in _texts(root))
+    if found < expected * _KEPT_AFTER_RECOVERY:
+        warnings.append(f"text may be lost: {found:,} of about {expected:,} visible characters were recovered")
+    if not re.search(r"</(?:body|html)\s*>\s*\Z", body[-200:], re.I) and xhtml:
+        warnings.append("the document may be truncated: it does not end with its root element's closing tag")
+    return root, tuple(warnings)
+
+
+def _close_element(match: re.Match[str]) -> str:
+    name, attributes = match[1], match[2]
+    return match[0] if name.lower() in VOID_TAGS else f"<{name}{attributes}></{name}>"
+
+
+def _parse_html(text: str) -> tuple[etree._Element, list[etree._LogEntry]]:
+    if any(len(tag[0].split()) > _MAX_ATTRIBUTES for tag in _LONG_TAG.finditer(text)):
+        raise MarkupError("too-many-attributes", f"an element has more than {_MAX_ATTRIBUTES:,} attributes")
+    data = text.encode("utf-8", "replace")
+    parser = _html_parser(huge=False)
+    root = etree.fromstring(data, parser)
+    if root is not None and _hit_limit(parser.error_log):
+        parser = _html_parser(huge=True)
+        root = etree.fromstring(data, parser)
+        _check_depth(root)
+    if root is None:
+        raise MarkupError("not-markup", "the document contains no HTML element that could be recovered")
+    return root, list(parser.error_log)
+
+
+def _html_parser(*, huge: bool) -> etree.HTMLParser:
+    return etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=huge)
+
+
+def _hit_limit(log: etree._ListErrorLog) -> bool:
+    """Say whether libxml2 stopped at one of its own limits (256 or 2,048 levels, 10 MB of text) and not at a fault."""
+    return any("xcessive depth" in entry.message or "huge" in entry.message.lower() for entry in log)
+
+
+def _check_depth(root: etree._Element) -> None:
+    depth = 0
+    for event, _ in etree.iterwalk(root, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        if depth > MAX_DEPTH:
+            raise MarkupError("too-deep", f"elements nest deeper than {MAX_DEPTH:,} levels")
+
+
+def _plain_names(root: etree._Element, *, shouting: bool) -> etree._Element:
+    """Strip the XHTML namespace, and make names lower case in HTML that is ``shouting``."""
+    if _XHTML_NAMESPACE in root.nsmap.values():
+        for element in root.iter(f"{_XHTML}*"):
+            element.tag = element.tag[len(_XHTML) :]
+    if shouting and root.tag.lower() == "html":
+        for element in root.iter(etree.Element):
+            element.tag = element.tag if "}" in element.tag else element.tag.lower()
+            for name, value in element.items():
+                if name != name.lower() and "}" not in name:
+                    element.set(name.lower(), value)
+    return root
+
+
+def _texts(root: etree._Element) -> list[str]:
+    """Return the texts below ``root`` that a reader sees."""
+    found: list[str] = []
+    for element in root.iter(etree.Element):
+        if element.text and element.tag not in SKIPPED_TAGS and element.tag != "title":
+            found.append(element.text)
+        if element.tail:
+            found.append(element.tail)
+    return found
+
+
+def _without_invisible(body: str) -> str:
+    """Cut comments, scripts, styles and the head out of a text, each only where it is closed again."""
+    for opening, closing in _INVISIBLE_PARTS:
+        lowered = body.lower()
+        kept: list[str] = []
+        position = 0
+        while (start := lowered.find(opening, position)) >= 0 and (end := lowered.find(closing, start)) >= 0:
+            kept.append(body[position:start])
+            position = end + len(closing)
+        body = " ".join((*kept, body[position:]))
+    return body
+
+
+def _visible_length(text: str) -> int:
+    return sum(len(word) for word in text.split())

@@ -1,0 +1,79 @@
+"""Builds the full grid of one table from its cells as they are read. No markup is walked here."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+from bbj_pipeline.records import Block
+
+__all__ = ["TableBuilder"]
+
+_MAX_COLSPAN = 1000
+"""HTML Living Standard, 4.9.11: a larger ``colspan`` counts as 1000."""
+_MAX_CELLS = 500_000
+"""Cells that spans may cover in one table; beyond, spans count as 1 and rows are not filled up. Bounds hostile input."""
+
+
+class TableBuilder:
+    """Collects rows and cells in reading order; ``blocks`` gives the table and what was found in and around its cells."""
+
+    def __init__(self) -> None:
+        self.before: list[Block] = []
+        self.after: list[Block] = []
+        self._rows: list[dict[int, str]] = []
+        self._headers: list[bool] = []
+        self._reserved: dict[int, int] = {}
+        self._open_row = False
+        self._column = 0
+        self._covered = 0
+        self._all_headers = True
+
+    def start_row(self, *, header: bool) -> None:
+        """Begin a row; ``header`` says that its section or its source makes it a header row."""
+        self._rows.append({})
+        self._headers.append(header)
+        self._reserved = {column: left - 1 for column, left in self._reserved.items() if left > 1}
+        self._covered += len(self._reserved)
+        if self._covered > _MAX_CELLS:
+            self._reserved = {}
+        self._column = 0
+        self._open_row = True
+        self._all_headers = True
+
+    def end_row(self) -> None:
+        """End the row; a row of nothing but header cells is a header row."""
+        if self._rows and self._rows[-1] and self._all_headers:
+            self._headers[-1] = True
+        self._open_row = False
+
+    def end_section(self) -> None:
+        """End a row group: no rowspan reaches beyond it."""
+        self._reserved = {}
+
+    def add_cell(self, text: str, *, colspan: int, rowspan: int, header: bool) -> None:
+        """Put a cell into the next free column; the columns and rows it spans stay empty."""
+        if not self._open_row:
+            self.start_row(header=False)
+        row = self._rows[-1]
+        while self._column in self._reserved:
+            self._column += 1
+        row[self._column] = text
+        self._covered += min(colspan, _MAX_COLSPAN)
+        end = self._column + (max(1, min(colspan, _MAX_COLSPAN)) if self._covered <= _MAX_CELLS else 1)
+        for covered in range(self._column, end):
+            row.setdefault(covered, "")
+            if rowspan != 1:
+                self._reserved[covered] = rowspan if rowspan > 1 else _MAX_CELLS
+        self._column = end
+        self._all_headers = self._all_headers and header
+
+    def blocks(self) -> list[Block]:
+        """Return stray text, the table (when any cell has text) and the tables that stood inside its cells."""
+        rows = [(row, header) for row, header in zip(self._rows, self._headers, strict=True) if row]
+        if not any(text for row, _ in rows for text in row.values()):
+            return [*self.before, *self.after]
+        width = max(max(row) for row, _ in rows) + 1
+        full = width * len(rows) <= 2 * _MAX_CELLS
+        grid = tuple(tuple(row.get(column, "") for column in range(width if full else max(row) + 1)) for row, _ in rows)
+        header_rows = sum(1 for _ in takewhile(bool, (header for _, header in rows)))
+        return [*self.before, Block("table", rows=grid, header_rows=header_rows), *self.after]

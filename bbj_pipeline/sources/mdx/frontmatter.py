@@ -1,0 +1,95 @@
+"""Splits YAML front matter from a Markdown file and reads the fields the pipeline knows. No Markdown is parsed here."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+__all__ = ["FrontMatter", "FrontMatterError", "document_metadata", "split_front_matter"]
+
+_FENCE = re.compile(r"\A---[ \t]*\n(.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_MAX_CHARACTERS = 65_536
+"""Front matter is a few lines; a longer one is a horizontal rule somewhere far below, or an attack on the YAML reader."""
+_KNOWN = (
+    "since_version", "deprecated_in", "still_valid", "supersedes", "superseded_by", "migration_note", "related", "description",
+)  # fmt: skip
+
+
+class FrontMatterError(ValueError):
+    """Front matter that is not a YAML mapping; ``line`` is the line of the file, from 1."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(f"front matter, line {line}: {problem}")
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """The fields of a file's front matter (empty when there is none) and the Markdown below it."""
+
+    body: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def text(self, name: str) -> str:
+        """Return a field as text, ``""`` when it is missing or neither text nor number."""
+        value = self.fields.get(name)
+        return str(value).strip() if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+
+
+def split_front_matter(text: str) -> FrontMatter:
+    """Return the front matter and body of a file with ``\\n`` line ends. Raises ``FrontMatterError`` when it is broken."""
+    found = _FENCE.match(text)
+    if found is None:
+        return FrontMatter(text)
+    if len(found[1]) > _MAX_CHARACTERS:
+        raise FrontMatterError(1, f"longer than {_MAX_CHARACTERS} characters")
+    try:
+        fields = yaml.safe_load(found[1])
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise FrontMatterError(mark.line + 2 if mark else 1, error.problem or "not YAML") from None
+    except (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise FrontMatterError(1, str(error).splitlines()[0] if str(error) else "not YAML") from None
+    if fields is None:
+        fields = {}
+    if not isinstance(fields, Mapping):
+        raise FrontMatterError(2, "not a mapping of names to values")
+    return FrontMatter(text[found.end() :], {str(name): value for name, value in fields.items()})
+
+
+def document_metadata(front_matter: FrontMatter) -> dict[str, Any]:
+    """Return the topic metadata that the front matter knows: keywords, description, last_updated and version facts."""
+    fields = front_matter.fields
+    metadata = {name: plain for name in _KNOWN if (plain := _plain(fields.get(name))) is not None}
+    keywords = list(dict.fromkeys([*_words(fields.get("keywords")), *_words(fields.get("tags"))]))
+    if keywords:
+        metadata["keywords"] = keywords
+    updated = fields.get("last_update")
+    moment = updated.get("date") if isinstance(updated, Mapping) else fields.get("last_updated", fields.get("date"))
+    if isinstance(moment, datetime.date):
+        metadata["last_updated"] = moment.isoformat()
+    elif isinstance(moment, str) and moment.strip():
+        metadata["last_updated"] = moment.strip()
+    return metadata
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, list):
+        return [str(item) for item in value if isinstance(item, str | int | float)] or None
+    return None
+
+
+def _words(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [word.strip() for word in value.split(",") if word.strip()]
+    if not isinstance(value, list):
+        return []
+    labels = [item.get("label") if isinstance(item, Mapping) else item for item in value]
+    return [str(label).strip() for label in labels if isinstance(label, str | int | float) and str(label).strip()]

@@ -1,0 +1,79 @@
+"""Finds a page's furniture: running headers, running footers and page numbers, which are no part of the text.
+
+Judged over all pages of a file by text and position; nothing is known of blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+
+from bbj_pipeline.sources.pdf.lines import Line
+
+__all__ = ["furniture"]
+
+_ZONE = 0.13
+"""Share of the page's height at its top and bottom where furniture may stand."""
+_WIDE_ZONE = 0.25
+_DIGITS = re.compile(r"\d+")
+_PAGE_NUMBER = re.compile(r"^\W*(page\s*)?(\d{1,4}|[ivxlc]{1,7})(\s*(of|/|\|)\s*\d{1,4})?\W*$", re.IGNORECASE)
+
+
+def furniture(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> frozenset[tuple[int, int]]:
+    """Return the places (index of page, index of line) of running lines.
+
+    A line runs when it stands in the top or bottom margin and its text, numbers aside, stands at that height on at least
+    three pages and a quarter of all, or on two where three pages in ten have such a repeated line (a chapter's name); or when
+    it is a page number, and two pages at least have one at that height.
+    """
+    places = [
+        (page, index, line)
+        for page, lines in enumerate(pages)
+        for index, line in enumerate(lines)
+        if _in_margin(line, lines, heights[page])
+    ]
+    texts = Counter({slot: len(seen) for slot, seen in _pages_by(places, _slot).items()})
+    heights_repeated: dict[int, set[int]] = defaultdict(set)
+    for page, _, line in places:
+        if texts[_slot(line)] >= 2:
+            heights_repeated[_height(line)].add(page)
+    numbers = _pages_by([place for place in places if _PAGE_NUMBER.match(place[2].text)], _height)
+    found = set()
+    for page, index, line in places:
+        often = texts[_slot(line)] >= max(3, len(pages) / 4)
+        chapter = texts[_slot(line)] >= 2 and len(heights_repeated[_height(line)]) > max(3, 0.3 * len(pages))
+        number = (
+            bool(_PAGE_NUMBER.match(line.text))
+            and len(numbers.get(_height(line), ())) >= 2
+            and min(_beyond(line, pages[page])) <= 2
+        )
+        if often or chapter or number:
+            found.add((page, index))
+    return frozenset(found)
+
+
+def _pages_by(places: list[tuple[int, int, Line]], name: Callable[[Line], object]) -> dict[object, set[int]]:
+    grouped: dict[object, set[int]] = defaultdict(set)
+    for page, _, line in places:
+        grouped[name(line)].add(page)
+    return grouped
+
+
+def _in_margin(line: Line, lines: Sequence[Line], height: float) -> bool:
+    """Whether a line stands in the margin: near the page's edge, or outermost where margins are wide."""
+    zone = _WIDE_ZONE if not min(_beyond(line, lines)) else _ZONE
+    return line.y < zone * height or line.y > (1 - zone) * height
+
+
+def _height(line: Line) -> int:
+    return round(line.y / 3)
+
+
+def _slot(line: Line) -> object:
+    return _DIGITS.sub("#", " ".join(line.text.split())), _height(line), line.size
+
+
+def _beyond(line: Line, lines: Sequence[Line]) -> tuple[int, int]:
+    """Return how many lines of the page stand above and below this one."""
+    return sum(other.y > line.y + 2 for other in lines), sum(other.y < line.y - 2 for other in lines)

@@ -1,0 +1,95 @@
+"""The source kind ``pdf``: folders of manuals and magazines, one topic a file.
+
+Finding files, passwords and metadata live here; opening a file, its geometry and its blocks have modules of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field, SecretStr
+
+from bbj_pipeline.records import DocType, RawDocument, Reject, Topic, Unfetched
+from bbj_pipeline.sources.contract import ReadResource, Source, SourceOptions, existing_folder
+from bbj_pipeline.sources.folder import public_url_of, read_folder
+from bbj_pipeline.sources.pdf.extract import Extracted, Limits, extract
+from bbj_pipeline.sources.pdf.layout import LaidOut, lay_out
+
+__all__ = ["SOURCE", "PdfOptions", "PdfSource"]
+
+_SEPARATORS = re.compile(r"[_\s]+")
+
+
+class PdfOptions(SourceOptions):
+    """Options of a ``pdf`` instance."""
+
+    passwords: Mapping[str, SecretStr] = Field(
+        default_factory=dict, description="User or owner passwords of encrypted files, by relative path or file name."
+    )
+    max_seconds: int = Field(
+        default=Limits().seconds, ge=1, le=3600, description="Processor time one file may take before it is rejected."
+    )
+    max_pages: int = Field(default=Limits().pages, ge=1, le=100_000, description="Pages one file may have.")
+
+
+class PdfSource(Source[PdfOptions]):
+    """Reads the text layer of PDF files; a file without one is a ``Reject``, never an empty topic."""
+
+    kind: ClassVar[str] = "pdf"
+    title: ClassVar[str] = "PDF manuals"
+    parser_version: ClassVar[str] = "1"
+    default_doc_type: ClassVar[DocType] = "concept"
+    options_type = PdfOptions
+
+    def export(self, options: PdfOptions) -> Iterator[RawDocument | Reject | Unfetched]:
+        """Yield every ``.pdf`` below the folder, by relative path."""
+        root = existing_folder(options.path, self.kind)
+        yield from read_folder(root, lambda key: key.lower().endswith(".pdf"), media_type="application/pdf")
+
+    def parse(self, raw: RawDocument, options: PdfOptions, read: ReadResource) -> Iterator[Topic | Reject]:
+        """Yield one topic, or a ``Reject``: ``password-needed``, ``damaged``, ``no-text``, ``too-large`` or ``too-slow``."""
+        limits = Limits(seconds=options.max_seconds, pages=options.max_pages)
+        extracted = extract(raw.key, raw.content, password=_password(raw.key, options), limits=limits)
+        if isinstance(extracted, Reject):
+            yield extracted
+            return
+        found = lay_out(extracted)
+        if not any(block.type != "heading" for block in found.blocks):
+            yield Reject(raw.key, "no-text", f"{extracted.page_count} pages without text: run OCR on it and export it again")
+            return
+        folder, _, name = raw.key.rpartition("/")
+        yield Topic(
+            kind=self.kind,
+            key=raw.key,
+            title=found.title or _SEPARATORS.sub(" ", name.rpartition(".")[0]).strip() or name,
+            blocks=found.blocks,
+            url=public_url_of(options.public_url, raw.key),
+            section_path=tuple(folder.split("/")) if folder else (),
+            metadata=_metadata(raw, extracted, found),
+            raw_key=raw.key,
+            raw_sha256=raw.sha256,
+        )
+
+
+def _password(key: str, options: PdfOptions) -> str | None:
+    secret = options.passwords.get(key) or options.passwords.get(key.rpartition("/")[2])
+    return secret.get_secret_value() if secret else None
+
+
+def _metadata(raw: RawDocument, extracted: Extracted, found: LaidOut) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "last_updated": raw.last_modified,
+        "pages": extracted.page_count,
+        "outline_entries": len(extracted.outline),
+        "running_lines_removed": found.running_lines,
+        "pdf_warnings": extracted.warnings,
+        "encrypted": extracted.encrypted,
+        "pages_failed": list(extracted.failed),
+        "pages_over_limits": list(extracted.skipped),
+    }
+    return {name: value for name, value in values.items() if value}
+
+
+SOURCE = PdfSource()

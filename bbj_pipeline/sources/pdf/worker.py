@@ -1,0 +1,266 @@
+"""The program that opens one PDF: a process of its own, so that a hostile file costs a bounded process, not the pipeline.
+
+Reads a JSON line of limits and then the file from standard input; writes one JSON object to standard output: ``reject``, or
+``pages`` of spans with ``outline``. It imports pypdf and the standard library only, never the rest of the project, and
+decides nothing about paragraphs or headings.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import math
+import re
+import sys
+import warnings
+from typing import Any
+
+from pypdf import PdfReader
+from pypdf.errors import FileNotDecryptedError, PyPdfError
+
+_MONOSPACED = re.compile(
+    r"courier|mono|consol|menlo|monaco|typewriter|cmtt|fixed|andale|inconsolata|lettergothic|sourcecode|firacode|1mn|1m-", re.I
+)
+_SYMBOLS = re.compile(r"wingdings|webdings|dingbats|\+symbol|^/symbol", re.I)
+_FIXED_PITCH = 1
+_MOST_OUTLINE = 20_000
+_MOST_DEPTH = 32
+
+
+class Refused(Exception):
+    """The file cannot be used; carries the reject's code and reason."""
+
+
+class TooMuch(Exception):
+    """A page asks for more work than the limits allow."""
+
+
+class WarningCount(logging.Handler):
+    """Counts what pypdf logs instead of printing it."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Count one record."""
+        self.count += 1
+
+
+def main() -> None:
+    """Extract the file on standard input within the limits given before it."""
+    limits = json.loads(sys.stdin.buffer.readline())
+    _limit_process(limits["seconds"], limits["memory"])
+    counter = WarningCount()
+    logger = logging.getLogger("pypdf")
+    logger.handlers, logger.propagate = [counter], False
+    warnings.simplefilter("ignore")
+    try:
+        result = _extract(sys.stdin.buffer.read(), limits)
+    except Refused as refused:
+        result = {"reject": list(refused.args)}
+    except MemoryError:
+        result = {"reject": ["too-large", "needs more memory than one file may use"]}
+    except RecursionError:
+        result = {"reject": ["damaged", "its objects are nested without end"]}
+    except Exception as error:  # whatever a broken file makes pypdf raise, the answer is the same
+        result = {"reject": ["damaged", f"cannot be read as a PDF ({type(error).__name__}: {str(error)[:200]})"]}
+    result["warnings"] = counter.count
+    json.dump(result, sys.stdout)
+
+
+def _limit_process(seconds: int, memory: int) -> None:
+    try:
+        import resource
+    except ImportError:  # not a POSIX system: the parent's time limit remains
+        return
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+def _extract(content: bytes, limits: dict[str, Any]) -> dict[str, Any]:
+    reader = _open(content, limits["password"])
+    count = len(reader.pages)
+    if count > limits["pages"]:
+        raise Refused("too-large", f"{count} pages; at most {limits['pages']} are read: raise max_pages or split the file")
+    if count == 0:
+        raise Refused("damaged", "has no pages")
+    budget = _Budget(limits)
+    pages, failed, skipped = [], [], []
+    for number, page in enumerate(reader.pages, start=1):
+        try:
+            pages.append({"number": number, **_page(page, budget)})
+        except TooMuch:
+            skipped.append(number)
+        except (MemoryError, Refused):
+            raise
+        except Exception:  # one broken page does not cost the others; it is reported by number
+            failed.append(number)
+    if not pages:
+        raise Refused(*(("damaged", "no page can be read") if failed else ("too-large", "every page is over the limits")))
+    return {
+        "title": _title(reader),
+        "outline": _outline(reader),
+        "pages": pages,
+        "page_count": count,
+        "failed": failed,
+        "skipped": skipped,
+        "encrypted": reader.is_encrypted,
+    }
+
+
+def _open(content: bytes, password: str | None) -> PdfReader:
+    if b"%PDF-" not in content[:4096] and b"startxref" not in content[-4096:]:
+        raise Refused("damaged", "is not a PDF: neither its header nor its end is one")
+    reader = PdfReader(io.BytesIO(content), strict=False)
+    if reader.is_encrypted:
+        try:
+            opened = bool(reader.decrypt(password or ""))
+        except (PyPdfError, NotImplementedError, ValueError, KeyError, IndexError):
+            opened = False
+        if not opened:
+            found = "the configured password does not open it" if password else "is encrypted"
+            raise Refused("password-needed", f"{found}: set its user or owner password under passwords")
+    try:
+        len(reader.pages)
+    except FileNotDecryptedError:
+        raise Refused("password-needed", "is encrypted: set its user or owner password under passwords") from None
+    return reader
+
+
+class _Budget:
+    """What one page and one file may cost, counted in operators and characters so that the same file ends the same way."""
+
+    def __init__(self, limits: dict[str, Any]) -> None:
+        self.page_bytes: int = limits["page_bytes"]
+        self.page_operations: int = limits["page_operations"]
+        self.characters: int = limits["characters"]
+        self.operations = 0
+
+    def begin_page(self) -> None:
+        self.operations = 0
+
+    def operation(self, *_: Any) -> None:
+        self.operations += 1
+        if self.operations > self.page_operations:
+            raise TooMuch
+
+    def text(self, text: str) -> None:
+        self.characters -= len(text)
+        if self.characters < 0:
+            raise Refused("too-large", "holds more text than one file may have")
+
+
+def _page(page: Any, budget: _Budget) -> dict[str, Any]:
+    contents = page.get_contents()
+    if contents is not None and len(contents.get_data()) > budget.page_bytes:
+        raise TooMuch
+    budget.begin_page()
+    spans: list[list[Any] | None] = []
+    fonts: dict[int, tuple[Any, _Font]] = {}
+
+    def take(text: str, cm: list[float], tm: list[float], font: Any, size: float) -> None:
+        budget.text(text)
+        if not text:
+            return
+        mono, bold, symbols, widths = _font(font, fonts)
+        if symbols and len(text.strip()) == 1:
+            text = text.replace(text.strip(), "•")
+        x = tm[4] * cm[0] + tm[5] * cm[2] + cm[4]
+        y = tm[4] * cm[1] + tm[5] * cm[3] + cm[5]
+        scale = math.hypot(tm[2], tm[3]) * math.hypot(cm[2], cm[3])
+        size = abs(size * scale)
+        for index, part in enumerate(text.split("\n")):
+            if index:
+                spans.append(None)
+            if part:
+                width = sum(widths.get(letter, widths[""]) for letter in part.rstrip()) * size
+                spans.append([round(x, 2), round(y, 2), round(size, 2), int(mono), int(bold), round(width, 2), part])
+
+    page.extract_text(visitor_text=take, visitor_operand_before=budget.operation)
+    box = page.mediabox
+    return {
+        "width": float(box.width),
+        "left": float(box.left),
+        "bottom": float(box.bottom),
+        "height": float(box.height),
+        "spans": spans,
+    }
+
+
+_Font = tuple[bool, bool, bool, dict[str, float]]
+"""Monospaced, bold, made of symbols (its letters are bullets and arrows), widths of letters in em, under "" the mean."""
+
+
+def _font(font: Any, known: dict[int, tuple[Any, _Font]]) -> _Font:
+    """Return what is known of a font dictionary, which is kept with it so that its identity is not given to another."""
+    if font is None:
+        return False, False, False, {"": 0.5}
+    if id(font) not in known:
+        known[id(font)] = font, _read_font(font)
+    return known[id(font)][1]
+
+
+def _read_font(font: Any) -> _Font:
+    name = str(font.get("/BaseFont", ""))
+    mono = bool(_MONOSPACED.search(name))
+    widths: dict[str, float] = {}
+    try:
+        descriptor = font.get("/FontDescriptor")
+        if descriptor is not None and int(descriptor.get_object().get("/Flags", 0)) & _FIXED_PITCH:
+            mono = True
+        first = int(font.get("/FirstChar", 0))
+        # codes are letters in the common encodings; where they are not, the mean is still right
+        listed = {first + index: float(width) / 1000 for index, width in enumerate(font.get("/Widths", [])) if float(width) > 0}
+        if sum(97 <= code < 123 for code in listed) >= 8:
+            widths = {chr(code): min(width, 1.5) for code, width in listed.items() if 32 <= code < 127}
+    except (TypeError, ValueError, AttributeError, PyPdfError):
+        pass  # a font without usable widths is measured by the default
+    bold = "bold" in name.lower() or "black" in name.lower()
+    letters = [width for letter, width in widths.items() if letter.islower()]
+    widths[""] = sum(letters) / len(letters) if letters else (0.6 if mono else 0.5)
+    return mono, bold, bool(_SYMBOLS.search(name)), widths
+
+
+def _title(reader: PdfReader) -> str | None:
+    try:
+        found = reader.metadata.title if reader.metadata else None
+    except Exception:  # broken metadata is no reason to lose the text
+        return None
+    return str(found).strip() or None if found else None
+
+
+def _outline(reader: PdfReader) -> list[list[Any]]:
+    """Return the outline as [level, title, page from 1, top or null]; what points to no page is left out."""
+    found: list[list[Any]] = []
+
+    def walk(items: list[Any], level: int) -> None:
+        for item in items:
+            if len(found) >= _MOST_OUTLINE:
+                return
+            if isinstance(item, list):
+                if level < _MOST_DEPTH:
+                    walk(item, level + 1)
+                continue
+            number = reader.get_destination_page_number(item)
+            title = str(item.title or "").strip()
+            if number is not None and number >= 0 and title:
+                found.append([level, title, number + 1, _number(item.top)])
+
+    try:
+        walk(reader.outline, 1)
+    except Exception:  # a broken outline leaves headings to the font sizes
+        return found
+    return found
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+if __name__ == "__main__":
+    main()

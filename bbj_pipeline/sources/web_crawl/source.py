@@ -1,0 +1,101 @@
+"""The ``web_crawl`` kind: its options, and the choice between a folder, a live site and a replayed one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator
+
+from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
+from bbj_pipeline.sources.contract import ReadResource, Source
+from bbj_pipeline.sources.http import HttpClient, NetworkOptions, origin_of, public_address, recorded_folder
+from bbj_pipeline.sources.http.spool import Spool
+from bbj_pipeline.sources.replay import serve_site
+from bbj_pipeline.sources.web_crawl.addresses import Scope
+from bbj_pipeline.sources.web_crawl.crawl import Bounds, Crawl
+from bbj_pipeline.sources.web_crawl.folder import read_folder, site_address
+from bbj_pipeline.sources.web_crawl.parse import parse_page
+
+__all__ = ["WebCrawlOptions", "WebCrawlSource"]
+
+_UNKNOWN_SITE = "http://replay.invalid/"
+"""The public address of a built site that does not say where it belongs (RFC 2606: never resolves)."""
+
+
+class WebCrawlOptions(NetworkOptions):
+    """Options of one HTML site."""
+
+    allowed_hosts: tuple[str, ...] = Field(default=(), description="Further hosts (host or host:port) that belong to the site.")
+    max_pages: int = Field(default=5_000, ge=1, le=200_000, description="Pages read at most.")
+    max_depth: int = Field(default=25, ge=0, le=1_000, description="Links followed at most, counted from start or sitemap.")
+    max_page_bytes: int = Field(default=16 * 1024 * 1024, ge=1_024, description="Bytes of one page at most.")
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(origin_of(f"https://{host}").removeprefix("https://") for host in value)
+
+
+class WebCrawlSource(Source[WebCrawlOptions]):
+    """A site of HTML pages: Docusaurus, or any other."""
+
+    kind = "web_crawl"
+    title = "Web crawl"
+    parser_version = "1"
+    options_type = WebCrawlOptions
+
+    def export(self, options: WebCrawlOptions) -> Iterator[RawDocument | Reject | Unfetched]:
+        """Yield one document a page. Key: the relative path in a folder (``path``), the URL path otherwise.
+
+        The error page and the search page are resources: part of the site, no topics.
+        """
+        if options.path is not None:
+            yield from read_folder(recorded_folder(options, "web_crawl"), options.public_url)
+        elif options.url is not None:
+            yield from _crawled(options, options.url, {})
+        elif options.replay is not None:
+            folder = recorded_folder(options, "web_crawl")
+            start = _public_start(options, folder)
+            with serve_site(folder, base_path=urlsplit(start).path) as served:
+                scope = Scope(start, frozenset(options.allowed_hosts))
+                routes = {origin: served for origin in scope.origins if origin.partition("//")[2] == scope.host}
+                yield from _crawled(options, start, routes)
+
+    def parse(self, raw: RawDocument, options: WebCrawlOptions, read: ReadResource) -> Iterator[Topic | Reject]:
+        """Yield the topic of one page, or the reject that says why there is none."""
+        yield parse_page(raw)
+
+
+def _crawled(options: WebCrawlOptions, start: str, routes: Mapping[str, str]) -> Iterator[RawDocument | Reject | Unfetched]:
+    scope = Scope(start, frozenset(options.allowed_hosts))
+    # the configured host may be private; a further host only when it is written as an address
+    trusted = frozenset(origin for origin in scope.origins if _is_configured(origin, scope.host))
+    bounds = Bounds(options.max_pages, options.max_depth, options.max_page_bytes)
+    with (
+        Spool() as spool,
+        HttpClient(scope.origins, trusted=trusted, routes=routes, limits=options.limits, delay=options.pause) as client,
+    ):
+        for record in Crawl(client, scope, bounds, spool).records():
+            if isinstance(record, RawDocument) and options.public_url is not None:
+                yield replace(record, url=public_address(options.public_url, scope.inside(record.key)))
+            else:
+                yield record
+
+
+def _is_configured(origin: str, host: str) -> bool:
+    own = origin.partition("//")[2]
+    name = urlsplit(origin).hostname or ""
+    return own == host or name == "localhost" or ":" in name or name.replace(".", "").isdecimal()
+
+
+def _public_start(options: WebCrawlOptions, folder: Path) -> str:
+    """Return the address a replayed site pretends to have: the one its pages were built for, since their links begin with
+    its path; for a site that does not say, ``public_url`` up to ``{path}``."""
+    own = site_address(folder)
+    if own is not None or options.public_url is None:
+        return own or _UNKNOWN_SITE
+    start = options.public_url.partition("{")[0].partition("?")[0]
+    return start if start.endswith("/") else start + "/"

@@ -1,0 +1,122 @@
+"""Reads a folder of recorded wp-json responses: one object a file, arrays, whole collections, and what lies beside them.
+
+Every file ends in a document, a term, a resource or a reject. No request is made and no HTML is read here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bbj_pipeline.errors import SourceUnavailable
+from bbj_pipeline.records import Reject
+from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
+from bbj_pipeline.sources.wordpress.shapes import canonical, shape_of, term_key, term_record, version_rank
+
+__all__ = ["Objects", "read_dump"]
+
+_IGNORED = frozenset({"robots.txt", "readme.md", "readme.txt", "license", "license.txt", "thumbs.db"})
+
+
+@dataclass
+class Objects:
+    """What an instance holds: documents and terms by key, other files and objects by key, and what cannot be used.
+
+    ``resources`` keeps bytes: they are shown in the export and never parsed.
+    """
+
+    documents: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    terms: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    resources: dict[str, bytes] = field(default_factory=dict)
+    rejects: dict[str, Reject] = field(default_factory=dict)
+
+    def add(self, item: Any, key: str) -> None:
+        """File one decoded object; ``key`` names it when it has no identity of its own."""
+        if not isinstance(item, Mapping):
+            self.reject(key, "not-an-object", f"expected a JSON object of the REST API, found {type(item).__name__}")
+            return
+        shape = shape_of(item)
+        if shape == "document":
+            self._add_document(item)
+        elif shape == "term":
+            self.terms[term_key(str(item["taxonomy"]), item["id"])] = term_record(item)
+        elif shape == "error":
+            self.reject(key, "rest-error", f"an error response was recorded: {item.get('code')}: {item.get('message')}")
+        elif shape == "unknown":
+            self.reject(key, "unknown-shape", "not an object of the WordPress REST API that is known here")
+        else:
+            self.resources[key] = canonical(item)
+
+    def reject(self, key: str, code: str, reason: str) -> None:
+        """Keep one reject a key."""
+        self.rejects[key] = Reject(key, code, reason)
+
+    def _add_document(self, item: Mapping[str, Any]) -> None:
+        key = str(item["id"])
+        known = self.documents.get(key)
+        if known is None or (version_rank(item), canonical(item)) > (version_rank(known), canonical(known)):
+            self.documents[key] = item
+
+
+def read_dump(folder: Path) -> Objects:
+    """Read every file below ``folder``; hidden files and read-me files aside. Raises ``SourceUnavailable`` on a read error."""
+    objects = Objects()
+    root = folder.resolve()
+    for path in _files(root):
+        key = path.relative_to(root).as_posix()
+        problem = _unreadable(root, path)
+        if problem:
+            objects.reject(key, *problem)
+            continue
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise SourceUnavailable(
+                f"cannot read {path} ({error.strerror})", remedy="make the dump readable, then run again"
+            ) from None
+        _add_file(objects, key, content)
+    return objects
+
+
+def _add_file(objects: Objects, key: str, content: bytes) -> None:
+    try:
+        value = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        looks = "HTML" if content.lstrip()[:1] == b"<" else "something else"
+        objects.reject(key, "not-json", f"expected a recorded JSON response, found {looks}")
+        return
+    if isinstance(value, Mapping) and {"body", "status", "headers"} <= set(value):
+        value = value["body"]  # recorded with ?_envelope
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            objects.add(item, key if len(value) == 1 else f"{key}#{number}")
+        if not value:
+            objects.resources[key] = b"[]"
+        return
+    objects.add(value, key)
+
+
+def _files(root: Path) -> Iterator[Path]:
+    def fail(error: OSError) -> None:
+        raise SourceUnavailable(f"cannot list {error.filename}", remedy="make the dump readable, then run again")
+
+    for folder, folders, names in os.walk(root, onerror=fail):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith(".") and name.lower() not in _IGNORED:
+                yield Path(folder, name)
+
+
+def _unreadable(root: Path, path: Path) -> tuple[str, str] | None:
+    real = path.resolve()
+    if not real.is_relative_to(root):
+        return "outside-root", "the file is a link that leads out of the dump"
+    if not real.is_file():
+        return "not-a-file", "neither a regular file nor a link to one"
+    if real.stat().st_size > MAX_DOCUMENT_BYTES:
+        return "too-large", f"over {MAX_DOCUMENT_BYTES:,} bytes"
+    return None

@@ -1,0 +1,129 @@
+"""The ``wordpress`` kind: its options, and the export of one raw document a post.
+
+Reading a dump, asking a site and parsing HTML are the modules beside this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
+from bbj_pipeline.sources.contract import ReadResource, Source
+from bbj_pipeline.sources.http import HttpClient, NetworkOptions, origin_of, recorded_folder
+from bbj_pipeline.sources.replay.wordpress import serve_wordpress
+from bbj_pipeline.sources.wordpress.dump import Objects, read_dump
+from bbj_pipeline.sources.wordpress.live import read_site
+from bbj_pipeline.sources.wordpress.parse import parse_post
+from bbj_pipeline.sources.wordpress.shapes import canonical, gmt_as_iso, term_key
+
+__all__ = ["WordPressOptions", "WordPressSource"]
+
+_JSON = "application/json"
+_UNKNOWN_SITE = "http://replay.invalid"
+"""The public origin of a dump that does not say where it came from (RFC 2606: never resolves)."""
+
+
+class WordPressOptions(NetworkOptions):
+    """Options of one WordPress site or of one recorded dump."""
+
+    types: tuple[str, ...] = Field(
+        default=("post", "page"),
+        min_length=1,
+        description="Post types to ask a live site for; a dump and its replay hold what was recorded.",
+    )
+
+
+class WordPressSource(Source[WordPressOptions]):
+    """Posts, pages and custom types of a WordPress site."""
+
+    kind = "wordpress"
+    title = "WordPress REST API"
+    parser_version = "1"
+    options_type = WordPressOptions
+
+    def export(self, options: WordPressOptions) -> Iterator[RawDocument | Reject | Unfetched]:
+        """Yield one document a post (key: its id), terms as resources ``term/<taxonomy>/<id>``, and everything else that a
+        dump holds as a resource or a reject under its file's path."""
+        objects, unfetched = _read(options)
+        records: dict[str, RawDocument | Reject | Unfetched] = {item.key: item for item in unfetched}
+        records.update(objects.rejects)
+        records.update({key: RawDocument(key, body, _JSON, "resource") for key, body in objects.resources.items()})
+        records.update({key: RawDocument(key, canonical(term), _JSON, "resource") for key, term in objects.terms.items()})
+        for key in sorted(records.keys() | objects.documents.keys()):
+            item = objects.documents.get(key)
+            yield records[key] if item is None else _raw(key, item, objects.terms)
+
+    def parse(self, raw: RawDocument, options: WordPressOptions, read: ReadResource) -> Iterator[Topic | Reject]:
+        """Yield the topic of one post, or the reject that says why there is none."""
+        yield parse_post(raw, options.public_url, read)
+
+
+def _read(options: WordPressOptions) -> tuple[Objects, list[Unfetched]]:
+    if options.url is not None:
+        origin = frozenset({origin_of(options.url)})
+        with HttpClient(origin, trusted=origin, limits=options.limits, delay=options.pause) as client:
+            return read_site(client, options.url, options.types)
+    if options.path is not None:
+        return read_dump(recorded_folder(options, "wordpress")), []
+    return _replayed(options)
+
+
+def _replayed(options: WordPressOptions) -> tuple[Objects, list[Unfetched]]:
+    """Serve the dump on loopback and read it through the network code; what the API cannot carry comes from the dump."""
+    dump = read_dump(recorded_folder(options, "wordpress"))
+    documents = list(dump.documents.values())
+    site = _public_origin(options.public_url, documents)
+    types = tuple(sorted({str(item.get("type", "post")) for item in documents})) or options.types
+    recorded = [{"type": "post", **item} for item in documents]
+    with (
+        serve_wordpress([*recorded, *dump.terms.values()]) as served,
+        HttpClient(frozenset({site}), routes={site: served}, limits=options.limits, delay=options.pause) as client,
+    ):
+        objects, unfetched = read_site(client, site, types)
+    objects.resources.update(dump.resources)
+    objects.rejects.update(dump.rejects)
+    return objects, unfetched
+
+
+def _public_origin(template: str | None, documents: list[Mapping[str, Any]]) -> str:
+    """Return the origin the dump was recorded from: the configured public one, or the most frequent of the posts' links."""
+    if template is not None:
+        return origin_of(template)
+    counts: dict[str, int] = {}
+    for item in documents:
+        try:
+            origin = origin_of(str(item.get("link")))
+        except ValueError:
+            continue
+        counts[origin] = counts.get(origin, 0) + 1
+    return min(counts, key=lambda origin: (-counts[origin], origin), default=_UNKNOWN_SITE)
+
+
+def _raw(key: str, item: Mapping[str, Any], terms: Mapping[str, Mapping[str, Any]]) -> RawDocument:
+    link = item.get("link")
+    url = link if isinstance(link, str) and urlsplit(link).scheme in ("http", "https") else None
+    return RawDocument(
+        key,
+        canonical(item),
+        _JSON,
+        url=url,
+        last_modified=gmt_as_iso(item.get("modified_gmt")) or gmt_as_iso(item.get("date_gmt")),
+        dependencies=_dependencies(item, terms),
+    )
+
+
+def _dependencies(item: Mapping[str, Any], terms: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the keys of the terms whose names decide the post's section path and keywords, ancestors included."""
+    found: set[str] = set()
+    for name, taxonomy in (("categories", "category"), ("tags", "post_tag")):
+        numbers = item.get(name)
+        for number in numbers if isinstance(numbers, list) else ():
+            key = term_key(taxonomy, number)
+            while key in terms and key not in found:
+                found.add(key)
+                key = term_key(taxonomy, terms[key].get("parent"))
+    return tuple(sorted(found))

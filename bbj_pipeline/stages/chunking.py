@@ -1,0 +1,167 @@
+"""The chunk stage: a tagged document becomes passages sized for the embedding model, each with its contextual header.
+
+Pure: blocks and a tokenizer in, chunks out. How blocks are rendered, split and packed lies in ``stages.chunks``; here the
+drafts become records, are counted exactly, and are made again with a margin when a sum was too optimistic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter as Tally
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bbj_pipeline.errors import ModelError
+from bbj_pipeline.records import Chunk, TaggedDoc, Topic, embedding_text
+from bbj_pipeline.stages.chunks.headers import HeaderMaker
+from bbj_pipeline.stages.chunks.overlap import Overlap, find_overlaps
+from bbj_pipeline.stages.chunks.packing import Draft, Packer, limits_for
+from bbj_pipeline.stages.chunks.pieces import Counter, join
+from bbj_pipeline.stages.chunks.sections import Section, build_sections
+from bbj_pipeline.stages.contract import Tokenizer
+
+__all__ = ["CHUNKER_VERSION", "chunk"]
+
+CHUNKER_VERSION = "1"
+
+_SCALES = (1.0, 0.92, 0.8, 0.65, 0.5, 0.35)
+"""Margins tried in turn. Sums of pieces are exact for WordPiece; a BPE model may need the second."""
+
+_KEPT_METADATA = (
+    "since_version",
+    "deprecated_in",
+    "still_valid",
+    "supersedes",
+    "superseded_by",
+    "migration_note",
+    "last_updated",
+    "conditions",
+)
+_MAX_KEYWORDS = 24
+_MAX_SIGNATURES = 64
+_NAMES = re.compile(r"[\w$%!<>]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A draft as text: what a chunk will say, not yet who it is."""
+
+    draft: Draft
+    header: str
+    content: str
+    overlap: int
+
+
+def chunk(doc: TaggedDoc, tokenizer: Tokenizer) -> tuple[Chunk, ...]:
+    """Return the document's chunks in reading order, none above ``tokenizer.window`` tokens, nothing of the document lost.
+
+    Raises ``ModelError`` when the window is too small for any passage.
+    """
+    counter = Counter(tokenizer)
+    headers = HeaderMaker(doc.topic, counter)
+    root = build_sections(doc.topic, counter, headers.names())
+    for scale in _SCALES:
+        passages = _passages(doc, root, headers, counter, scale)
+        tokens = counter.exact([embedding_text(item.header, item.content) for item in passages])
+        if all(count <= tokenizer.window for count in tokens):
+            return _records(doc, passages, tokens)
+    raise ModelError(
+        f"{doc.topic.kind} {doc.topic.key} cannot be cut to {tokenizer.window} tokens",
+        remedy="set BBJ_EMBEDDING_WINDOW to what the model reads, at least 64",
+    )
+
+
+def _passages(doc: TaggedDoc, root: Section, headers: HeaderMaker, counter: Counter, scale: float) -> list[_Passage]:
+    limits = limits_for(doc.doc_type, counter.window, scale)
+    packer = Packer(doc.topic, doc.doc_type, limits, headers, counter)
+    drafts = packer.pack(root)
+    overlaps = find_overlaps(drafts, [packer.size(draft) for draft in drafts], limits.high, counter)
+    return [_passage(draft, overlap, headers) for draft, overlap in zip(drafts, overlaps, strict=True)]
+
+
+def _passage(draft: Draft, overlap: Overlap, headers: HeaderMaker) -> _Passage:
+    pieces = list(draft.pieces)
+    if overlap is not None:
+        # after the headings that a merged draft begins with
+        position = next(number for number, piece in enumerate(pieces) if piece.kind != "heading")
+        pieces.insert(position, overlap)
+    scopes = {piece.scope for piece in pieces}
+    scope = next(iter(scopes)) if len(scopes) == 1 else ()
+    path = (*draft.path, *scope, *((draft.signature,) if draft.signature else ()))
+    header, _ = headers.make(path)
+    return _Passage(draft, header, join(pieces), overlap.tokens if overlap is not None else 0)
+
+
+def _records(doc: TaggedDoc, passages: Sequence[_Passage], tokens: Sequence[int]) -> tuple[Chunk, ...]:
+    topic = doc.topic
+    shared = _shared_metadata(topic)
+    signatures = _signatures_by_name(topic)
+    seen: Tally[tuple[str, ...]] = Tally()
+    chunks = []
+    for ordinal, (passage, count) in enumerate(zip(passages, tokens, strict=True)):
+        draft = passage.draft
+        path = draft.path
+        own = next((piece for piece in draft.pieces if piece.kind != "heading"), draft.pieces[0])
+        chunks.append(
+            Chunk(
+                kind=topic.kind,
+                key=topic.key,
+                ordinal=ordinal,
+                section_ordinal=seen[path],
+                title=topic.title,
+                heading_path=path,
+                contextual_header=passage.header,
+                content=passage.content,
+                tokens=count,
+                doc_type=doc.doc_type,
+                generations=doc.generations,
+                url=_url(topic, draft),
+                anchor=draft.chain[-1].anchor if draft.chain else None,
+                page=topic.blocks[own.block].page,
+                overlap=passage.overlap,
+                metadata=_with_signatures(shared, signatures, draft),
+                raw_key=topic.raw_key,
+                raw_sha256=topic.raw_sha256,
+            )
+        )
+        seen[path] += 1
+    return tuple(chunks)
+
+
+def _shared_metadata(topic: Topic) -> dict[str, Any]:
+    """Return the topic's metadata that search needs; bounded, because it is stored once a chunk."""
+    kept = {name: topic.metadata[name] for name in _KEPT_METADATA if topic.metadata.get(name) not in (None, "", [], {})}
+    keywords = topic.metadata.get("keywords")
+    if isinstance(keywords, list) and keywords:
+        kept["keywords"] = keywords[:_MAX_KEYWORDS]
+    return kept
+
+
+def _signatures_by_name(topic: Topic) -> dict[str, list[str]]:
+    """Return the signatures of a class by member: the last word before the parenthesis."""
+    by_name: dict[str, list[str]] = {}
+    signatures = topic.metadata.get("signatures")
+    for signature in signatures if isinstance(signatures, list) else ():
+        words = _NAMES.findall(str(signature).split("(", 1)[0])
+        if words:
+            by_name.setdefault(words[-1], []).append(str(signature))
+    return by_name
+
+
+def _with_signatures(shared: Mapping[str, Any], signatures: Mapping[str, list[str]], draft: Draft) -> Mapping[str, Any]:
+    """Add to a member's chunk its own signatures, not the hundreds of its class."""
+    own = signatures.get(_member_name(draft)) if draft.member else None
+    return {**shared, "signatures": own[:_MAX_SIGNATURES]} if own else shared
+
+
+def _url(topic: Topic, draft: Draft) -> str | None:
+    """Return the public page of a member where its source knows one, else the topic's."""
+    pages = topic.metadata.get("member_urls")
+    page = pages.get(_member_name(draft)) if draft.member and isinstance(pages, Mapping) else None
+    return page if isinstance(page, str) else topic.url
+
+
+def _member_name(draft: Draft) -> str:
+    words = _NAMES.findall(draft.path[-1].split("(", 1)[0])
+    return words[-1] if words else draft.path[-1]

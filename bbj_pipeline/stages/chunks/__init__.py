@@ -1,0 +1,1 @@
+"""The parts of the chunker: pieces, sections, splitting, packing, headers, overlap. ``stages.chunking`` puts them together."""

@@ -1,0 +1,175 @@
+"""Turns a chunk and its vector into the values of one database row, and into the hash that tells whether it changed.
+
+Pure: no connection, no transaction. Column names and their PostgreSQL types stand here once, in one order.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from psycopg.types.json import Jsonb
+
+from bbj_pipeline.errors import ModelError, RejectedInput
+from bbj_pipeline.records import Chunk, InstanceRef
+from bbj_pipeline.stages.contract import Vector
+from bbj_pipeline.stages.identifiers import identifiers
+
+__all__ = ["CHUNK_COLUMNS", "ROW_VERSION", "STAGED_TYPES", "PublishRow", "chunk_types", "chunk_values", "staged_values"]
+
+ROW_VERSION = 1
+"""Raised when a row's values are derived differently (identifiers, search vector): every row is then written anew."""
+
+STAGED_TYPES = ("int8", "text", "bytea", "text", "text", "text", "timestamptz")
+CHUNK_COLUMNS = {
+    "id": "text",
+    "kind": "text",
+    "instance": "text",
+    "doc_key": "text",
+    "ordinal": "int4",
+    "section_ordinal": "int4",
+    "title": "text",
+    "heading_path": "text[]",
+    "contextual_header": "text",
+    "content": "text",
+    "generation": "text[]",
+    "doc_type": "text",
+    "embedding": "vector",
+    "url": "text",
+    "anchor": "text",
+    "page": "int4",
+    "tokens": "int4",
+    "overlap": "int4",
+    "since_version": "text",
+    "deprecated_in": "text",
+    "still_valid": "bool",
+    "supersedes": "text[]",
+    "superseded_by": "text[]",
+    "migration_note": "text",
+    "keywords": "text[]",
+    "metadata": "jsonb",
+    "text_hash": "text",
+    "row_hash": "bytea",
+    "publication_id": "int8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PublishRow:
+    """A chunk with its vector, shape (dimension,)."""
+
+    chunk: Chunk
+    vector: Vector
+
+
+def chunk_types() -> list[str]:
+    """Return the types of ``chunk_values``: the columns, then the identifiers."""
+    return [*CHUNK_COLUMNS.values(), "text[]"]
+
+
+def staged_values(n: int, chunk: Chunk, ref: InstanceRef) -> tuple[Any, ...]:
+    """Return position, identity, hash and document of a chunk, in the order of the table ``staged``.
+
+    Raises ``RejectedInput`` when the chunk is of another kind than the instance.
+    """
+    if chunk.kind != ref.kind:
+        raise RejectedInput(f"a chunk of kind {chunk.kind!r} in {ref}", remedy="publish each instance's own chunks")
+    return (
+        n,
+        chunk.chunk_id(ref),
+        row_hash(chunk),
+        chunk.key,
+        chunk.raw_key,
+        chunk.raw_sha256,
+        _time(chunk.metadata.get("last_updated")),
+    )
+
+
+def chunk_values(row: PublishRow, ref: InstanceRef, *, dimension: int, publication_id: int) -> tuple[Any, ...]:
+    """Return the values of ``CHUNK_COLUMNS``, then the identifiers; raise ``ModelError`` for a vector that is none."""
+    chunk, vector = row.chunk, row.vector
+    if vector.shape != (dimension,) or not np.isfinite(vector).all() or not vector.any():
+        raise ModelError(
+            f"the vector of {chunk.key} chunk {chunk.ordinal} is not {dimension} finite numbers",
+            remedy="check the embedding model and embed again",
+        )
+    metadata = _lasting(chunk.metadata)
+    return (
+        chunk.chunk_id(ref),
+        chunk.kind,
+        ref.instance,
+        chunk.key,
+        chunk.ordinal,
+        chunk.section_ordinal,
+        chunk.title,
+        list(chunk.heading_path),
+        chunk.contextual_header,
+        chunk.content,
+        list(chunk.generations),
+        chunk.doc_type,
+        vector,
+        chunk.url,
+        chunk.anchor,
+        chunk.page,
+        chunk.tokens,
+        chunk.overlap,
+        _text(metadata.get("since_version")),
+        _text(metadata.get("deprecated_in")),
+        _flag(metadata.get("still_valid")),
+        _texts(metadata.get("supersedes")),
+        _texts(metadata.get("superseded_by")),
+        _text(metadata.get("migration_note")),
+        _texts(metadata.get("keywords")),
+        Jsonb(metadata),
+        chunk.text_hash,
+        row_hash(chunk),
+        publication_id,
+        identifiers(f"{chunk.title}\n{chunk.contextual_header}\n{chunk.content}"),
+    )
+
+
+def row_hash(chunk: Chunk) -> bytes:
+    """Return the SHA-256 of all that a row serves; what belongs to the document as a whole is left out."""
+    values = (
+        ROW_VERSION, chunk.key, chunk.ordinal, chunk.section_ordinal, chunk.title, chunk.heading_path,
+        chunk.contextual_header, chunk.content, chunk.tokens, chunk.doc_type, chunk.generations, chunk.url,
+        chunk.anchor, chunk.page, chunk.overlap, _lasting(chunk.metadata),
+    )  # fmt: skip
+    canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).digest()
+
+
+def _lasting(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata without the document's time, which stands in ``documents``."""
+    return {name: value for name, value in metadata.items() if name != "last_updated"}
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None or value == "" else str(value)
+
+
+def _texts(value: Any) -> list[str]:
+    if value is None or value == "":
+        return []
+    items: Iterable[Any] = value if isinstance(value, list | tuple) else [value]
+    return [str(item) for item in items]
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _time(value: Any) -> datetime.datetime | None:
+    """Return an ISO 8601 time with a zone, UTC when it names none; ``None`` for anything else."""
+    if not isinstance(value, str):
+        return None
+    try:
+        time = datetime.datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)

@@ -1,0 +1,141 @@
+"""Stage data: one Parquet file per instance and stage, replaced atomically, read and written in bounded batches.
+
+A file is a draft until it is committed. Its footer says which input and which code made it, so that an unchanged input is
+recognised without reading a row. What a row means belongs to ``stage_records``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bbj_pipeline.errors import RejectedInput
+from bbj_pipeline.records import InstanceRef
+from bbj_pipeline.storage.blobs import BlobStore
+from bbj_pipeline.storage.file_store import FileStore
+
+__all__ = ["StageDraft", "StageFile", "StageInfo", "StageStore"]
+
+_FOOTER = b"bbj_pipeline.stage"
+
+
+@dataclass(frozen=True, slots=True)
+class StageInfo:
+    """What a stage file was made from and holds.
+
+    ``data_version`` hashes the rows in order; ``input_version`` is the data version of the stage before, ``stage_version``
+    the code and configuration that made the rows. ``complete`` is false when the export could not fetch everything, so
+    that nothing may be concluded from what is missing.
+    """
+
+    stage: str
+    stage_version: str
+    input_version: str
+    data_version: str
+    complete: bool
+    rows: int
+    rejects: int
+    run_id: str
+
+
+class StageFile:
+    """A committed stage file."""
+
+    def __init__(self, files: FileStore, path: str) -> None:
+        self._files = files
+        self.path = path
+        with files.open(path) as source, pq.ParquetFile(source) as parquet:
+            footer = (parquet.metadata.metadata or {}).get(_FOOTER)
+        if footer is None:
+            raise RejectedInput(f"{files.locate(path)} is not a stage file", remedy="delete it and materialise its stage again")
+        self.info = StageInfo(**json.loads(footer))
+
+    @property
+    def location(self) -> str:
+        """Where the file lies, for people."""
+        return self._files.locate(self.path)
+
+    def row_groups(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
+        """Yield the row groups in order, each as a table of the given (or all) columns."""
+        with self._files.open(self.path) as source, pq.ParquetFile(source) as parquet:
+            for index in range(parquet.num_row_groups):
+                yield parquet.read_row_group(index, columns=columns)
+
+    def row_group(self, index: int) -> pa.Table:
+        """Return one row group with all columns."""
+        with self._files.open(self.path) as source, pq.ParquetFile(source) as parquet:
+            return parquet.read_row_group(index)
+
+
+class StageDraft:
+    """A stage file being written; nobody sees it before ``commit``."""
+
+    def __init__(self, files: FileStore, path: str, schema: pa.Schema) -> None:
+        self._files = files
+        self._path = path
+        self._temporary = files.temporary(path)
+        self._sink = files.create(self._temporary)
+        self._writer = pq.ParquetWriter(self._sink, schema, compression="zstd")
+        self.info: StageInfo | None = None
+
+    def write(self, table: pa.Table) -> None:
+        """Append one row group."""
+        self._writer.write_table(table, row_group_size=max(1, table.num_rows))
+
+    def finish(self, info: StageInfo) -> None:
+        """Write the footer and close the draft; it can now be committed."""
+        self._writer.add_key_value_metadata({_FOOTER.decode(): json.dumps(dataclasses.asdict(info))})
+        self._writer.close()
+        self._sink.close()
+        self.info = info
+
+    def abandon(self) -> None:
+        """Remove an unfinished or unwanted draft."""
+        if self.info is None:
+            self._writer.close()
+            self._sink.close()
+        self._files.discard(self._temporary)
+
+    def commit(self) -> StageFile:
+        """Put the finished draft in place of the earlier file."""
+        self._files.replace(self._temporary, self._path)
+        return StageFile(self._files, self._path)
+
+
+class StageStore:
+    """All stage files and raw blobs below one root."""
+
+    def __init__(self, root: str) -> None:
+        self._files = FileStore(root)
+        self.blobs = BlobStore(self._files)
+
+    def find(self, ref: InstanceRef, stage: str) -> StageFile | None:
+        """Return the committed file of an instance's stage, or ``None`` when that stage has never been materialised."""
+        path = _path(ref, stage)
+        return StageFile(self._files, path) if self._files.exists(path) else None
+
+    def load(self, ref: InstanceRef, stage: str) -> StageFile:
+        """Return the committed file; raises ``RejectedInput`` with the remedy when there is none."""
+        found = self.find(ref, stage)
+        if found is None:
+            raise RejectedInput(f"{ref} has no {stage}", remedy=f"materialise {ref.kind}/{stage} of {ref.instance} first")
+        return found
+
+    def draft(self, ref: InstanceRef, stage: str, schema: pa.Schema) -> StageDraft:
+        """Start a new file of an instance's stage."""
+        return StageDraft(self._files, _path(ref, stage), schema)
+
+
+def _path(ref: InstanceRef, stage: str) -> str:
+    return f"stages/{ref.kind}/{ref.instance}/{stage}.parquet"
+
+
+def as_json(value: Any) -> str:
+    """Return a JSON text for a free-form column: sorted names, so that equal values are equal bytes."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,135 @@
+"""The command line as a person meets it: a process, its output, its exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bbj_pipeline.settings import SAMPLES_DIR, Settings
+from bbj_pipeline.sources.registry import source_kinds
+
+PROGRAM = Path(sys.executable).parent / "bbj-pipeline"
+SAMPLE_PATHS = {
+    "flare": "flare",
+    "wordpress": "wordpress/kb",
+    "web_crawl": "web_crawl/dwc-course",
+    "mdx": "mdx/dwc-guide",
+    "javadoc": "javadoc",
+    "bbj_source": "bbj_source",
+    "pdf": "pdf",
+}
+
+
+def call(*arguments: str, settings: Settings | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    if settings is not None:
+        assert settings.database_url is not None
+        environment |= {
+            "BBJ_DATA_DIR": str(settings.data_dir),
+            "BBJ_DATABASE_URL": settings.database_url.get_secret_value(),
+        }
+    return subprocess.run(
+        [str(PROGRAM), *arguments], capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin", **environment}
+    )
+
+
+def lines(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("command", ["", "run", "demo", "parse", "tag", "chunk", "search", "ui", "status", "doctor", "migrate"])
+def test_help(command: str) -> None:
+    """Every command explains itself and exits 0."""
+    done = call(*filter(None, [command, "--help"]))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Usage: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "expected"),
+    [
+        (("parse", "nosuch", "x"), {}, "unknown source kind 'nosuch': use one of: bbj_source, flare"),
+        (("parse", "flare", "/no/such/folder"), {}, "no export at /no/such/folder"),
+        (("parse", "flare", ".", "--option", "colour=red"), {}, "colour: Extra inputs are not permitted"),
+        (("parse", "flare", ".", "--option", "colour"), {}, "--option 'colour' has no value"),
+        (("run", "--config", "/no/such.yaml"), {}, "cannot read /no/such.yaml"),
+        (("run", "--source", "nosuch"), {}, "no instance 'nosuch'"),
+        (("status",), {"BBJ_DATABASE_URL": "postgresql://nobody:secret@127.0.0.1:1/none"}, "127.0.0.1:1"),
+        (("status",), {"BBJ_RRF_K": "many"}, "BBJ_RRF_K"),
+        (("search", "x", "--generation", "nosuch"), {}, "nosuch"),
+    ],
+)
+def test_a_mistake_gives_one_clear_line(
+    arguments: tuple[str, ...], environment: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    """A user's mistake exits non-zero, names what was found, and shows neither a traceback nor a secret."""
+    done = call(*arguments, BBJ_DATA_DIR=str(tmp_path), **environment)
+    assert done.returncode != 0
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "secret" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("kind", sorted(SAMPLE_PATHS))
+def test_parse_tag_and_chunk_print_the_documented_shapes(kind: str, tmp_path: Path) -> None:
+    """The three inspection commands print JSON lines of the documented shape for every kind, without a database."""
+    assert set(SAMPLE_PATHS) == set(source_kinds())
+    path = str(SAMPLES_DIR / SAMPLE_PATHS[kind])
+    environment = {"BBJ_DATA_DIR": str(tmp_path / "unused")}
+    topics = lines(call("parse", kind, path, **environment))
+    good = [topic for topic in topics if "reject" not in topic]
+    assert good
+    for topic in good:
+        assert {"kind", "key", "title", "url", "section_path", "blocks", "metadata"} <= set(topic)
+        assert all({"type", "text"} <= set(block) for block in topic["blocks"])
+    for topic in topics:
+        if "reject" in topic:
+            assert set(topic["reject"]) == {"code", "reason"}
+    tagged = lines(call("tag", kind, path, **environment))
+    assert {line["key"] for line in tagged} == {topic["key"] for topic in good}
+    for line in tagged:
+        assert {"generations", "evidence", "doc_type", "doc_type_reason"} <= set(line)
+        assert {item["label"] for item in line["evidence"]} >= set(line["generations"])
+    chunks = lines(call("chunk", kind, path, **environment))
+    for chunk in chunks:
+        assert {"kind", "key", "ordinal", "contextual_header", "content", "tokens", "doc_type", "generations"} <= set(chunk)
+        assert 0 < chunk["tokens"] <= 512
+    assert {chunk["key"] for chunk in chunks} == {line["key"] for line in tagged}
+    assert not (tmp_path / "unused").exists()
+
+
+def test_run_search_and_status(settings: Settings) -> None:
+    """``run --json`` reports in the documented shape, ``status`` shows the publication, ``search --json`` finds it."""
+    (report,) = lines(call("run", "--source", "javadoc", "--json", settings=settings))
+    assert set(report) >= {"kind", "instance", "status", "documents", "chunks", "embeddings", "rows", "seconds", "error"}
+    assert (report["status"], report["error"]) == ("published", None)
+    assert set(report["documents"]) == {"parsed", "reused", "rejected", "deleted"}
+    assert set(report["embeddings"]) == {"computed", "reused"}
+    assert set(report["rows"]) == {"inserted", "updated", "deleted", "unchanged"}
+    (status,) = lines(call("status", "--json", settings=settings))
+    assert (status["kind"], status["run_id"]) == ("javadoc", report["run_id"])
+    found = lines(call("search", "addWindow", "--kind", "javadoc", "--limit", "3", "--json", settings=settings))[0]
+    assert found["query"] == "addWindow"
+    assert [hit["rank"] for hit in found["hits"]] == [1, 2, 3]
+    best = found["hits"][0]
+    assert set(best) >= {
+        "rank", "score", "kind", "instance", "key", "title", "heading_path", "contextual_header", "content", "url",
+        "generations", "doc_type",
+    }  # fmt: skip
+    assert "addWindow" in best["content"]
+    assert call("search", "addWindow", settings=settings).stdout.count("javadoc/bbj-api") == 5
+
+
+def test_doctor_finds_what_is_wrong(settings: Settings, tmp_path: Path) -> None:
+    """``doctor`` passes over a sound installation and names each missing export with its remedy."""
+    sound = call("doctor", settings=settings)
+    assert sound.returncode == 0, sound.stdout + sound.stderr
+    (tmp_path / "sources.yaml").write_text("pdf:\n  manuals: {path: nowhere}\n", encoding="utf-8")
+    wrong = call("doctor", settings=settings, BBJ_SOURCES_FILE=str(tmp_path / "sources.yaml"))
+    assert wrong.returncode == 1
+    assert "WRONG  pdf/manuals: no export at" in wrong.stdout

@@ -1,0 +1,61 @@
+"""Fixtures of all tests: one embedded PostgreSQL a session, a fresh migrated database a test."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from bbj_pipeline.settings import Settings
+from bbj_pipeline.storage.database import Database
+from bbj_pipeline.storage.embedded import start_embedded_server
+from bbj_pipeline.storage.migrations import migrate
+
+_TEMPLATE = "migrated_template"
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """A real embedded server with a migrated template database; it stops when the test process ends."""
+    server = Database(SecretStr(start_embedded_server(tmp_path_factory.mktemp("server") / "postgres")))
+    with server.direct_connection() as connection:
+        connection.execute("alter system set fsync = off")  # no test survives a power failure
+        connection.execute("select pg_reload_conf()")
+    with Database(server.ensure_database(_TEMPLATE)) as template:
+        migrate(template)
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def empty_database(postgres: Database) -> Iterator[Database]:
+    """A new database without any schema."""
+    yield from _database(postgres, "template1")
+
+
+@pytest.fixture
+def database(postgres: Database) -> Iterator[Database]:
+    """A new database at the current schema, with nothing published."""
+    yield from _database(postgres, _TEMPLATE)
+
+
+@pytest.fixture
+def settings(database: Database, tmp_path: Path) -> Settings:
+    """Settings of a fresh data folder and the fresh database, reached by URL."""
+    return Settings(data_dir=tmp_path / "data", database_url=database.url)
+
+
+def _database(server: Database, template: str) -> Iterator[Database]:
+    name = f"test_{next(_numbers)}"
+    with server.direct_connection() as connection:
+        connection.execute(f"create database {name} template {template}")
+    try:
+        with Database(server.database_uri_for(name)) as database:
+            yield database
+    finally:
+        with server.direct_connection() as connection:
+            connection.execute(f"drop database {name} with (force)")

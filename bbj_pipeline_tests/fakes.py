@@ -1,0 +1,87 @@
+"""Small deterministic stand-ins passed in as values: an embedder and a cache that count calls, a tokenizer of words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bbj_pipeline.stages.contract import Vector, Vectors
+
+__all__ = ["CountingEmbedder", "MemoryCache", "WordTokenizer"]
+
+
+class CountingEmbedder:
+    """Unit vectors that depend on the text alone; ``calls`` and ``texts`` say how often and for what it was asked."""
+
+    def __init__(self, dimension: int = 8, fingerprint: str = "counting:1") -> None:
+        self._dimension = dimension
+        self._fingerprint = fingerprint
+        self.calls = 0
+        self.texts: list[str] = []
+
+    @property
+    def fingerprint(self) -> str:
+        return self._fingerprint
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        self.calls += 1
+        self.texts.extend(texts)
+        if not texts:
+            return np.empty((0, self._dimension), dtype=np.float32)
+        return np.stack([self.vector(text) for text in texts])
+
+    def embed_query(self, text: str) -> Vector:
+        return self.vector(text)
+
+    def vector(self, text: str) -> Vector:
+        """The vector of a text: normal numbers seeded by its digest, scaled to length 1."""
+        seed = int.from_bytes(hashlib.sha256(f"{self._fingerprint}\0{text}".encode()).digest()[:8], "big")
+        values = np.random.default_rng(seed).standard_normal(self._dimension)
+        return (values / np.linalg.norm(values)).astype(np.float32)
+
+
+class MemoryCache:
+    """An embedding cache in a dictionary; ``gets`` and ``puts`` count calls, ``vectors`` is what it holds."""
+
+    def __init__(self) -> None:
+        self.vectors: dict[tuple[str, str], Vector] = {}
+        self.gets = 0
+        self.puts = 0
+
+    def get(self, fingerprint: str, text_hashes: Sequence[str]) -> Mapping[str, Vector]:
+        self.gets += 1
+        known = ((name, self.vectors.get((fingerprint, name))) for name in text_hashes)
+        return {name: vector for name, vector in known if vector is not None}
+
+    def put(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
+        self.puts += 1
+        for name, vector in vectors.items():
+            self.vectors[fingerprint, name] = vector
+
+
+class WordTokenizer:
+    """Counts white-space separated words, plus two special tokens."""
+
+    def __init__(self, window: int = 512) -> None:
+        self._window = window
+        self.calls = 0
+        self.texts = 0
+
+    @property
+    def name(self) -> str:
+        return f"words/{self._window}"
+
+    @property
+    def window(self) -> int:
+        return self._window
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        self.calls += 1
+        self.texts += len(texts)
+        return [len(text.split()) + 2 for text in texts]

@@ -1,0 +1,89 @@
+"""The schedules and the export sensor, evaluated as the daemon does, over many ticks."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from bbj_pipeline.orchestration.build import build_definitions
+from bbj_pipeline.settings import SAMPLES_DIR, Settings
+
+
+class Ticks:
+    """Evaluates the sensor tick after tick with the cursor of the tick before."""
+
+    def __init__(self, sources_file: Path) -> None:
+        self.settings = Settings(sources_file=sources_file)
+        self.cursor: str | None = None
+
+    def __call__(self) -> list[dg.RunRequest]:
+        sensor = build_definitions(self.settings).resolve_sensor_def("flare_export_sensor")
+        with dg.DagsterInstance.ephemeral() as instance, dg.build_sensor_context(instance, self.cursor) as context:
+            result = sensor.evaluate_tick(context)
+        self.cursor = result.cursor
+        return list(result.run_requests or [])
+
+
+@pytest.fixture
+def ticks(tmp_path: Path) -> Ticks:
+    (tmp_path / "sources.yaml").write_text("flare:\n  docs: {path: export}\n", encoding="utf-8")
+    return Ticks(tmp_path / "sources.yaml")
+
+
+def test_an_export_fires_once_when_it_has_come_to_rest(ticks: Ticks, tmp_path: Path) -> None:
+    """While files arrive nothing fires; when two ticks see the same listing one run is requested, and no second one."""
+    assert ticks() == []
+    source = sorted((SAMPLES_DIR / "flare").rglob("*.htm"))
+    for topic in source[:3]:
+        target = tmp_path / "export" / topic.name
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(topic, target)
+        assert ticks() == []
+    requests = ticks()
+    assert [request.partition_key for request in requests] == ["docs"]
+    assert [ticks() for _ in range(5)] == [[]] * 5
+
+
+def test_a_touched_export_is_not_a_new_one(ticks: Ticks, tmp_path: Path) -> None:
+    """New modification times over the same bytes request nothing: content decides, not clocks."""
+    export = tmp_path / "export"
+    export.mkdir()
+    topic = export / "a.htm"
+    topic.write_text("<html><body><p>one</p></body></html>", encoding="utf-8")
+    ticks()
+    assert len(ticks()) == 1
+    topic.touch()
+    assert [ticks() for _ in range(3)] == [[]] * 3
+
+
+def test_changed_content_fires_again_with_another_key(ticks: Ticks, tmp_path: Path) -> None:
+    """A changed export is requested under a new run key, as the daemon remembers run keys for ever."""
+    export = tmp_path / "export"
+    export.mkdir()
+    (export / "a.htm").write_text("<html><body><p>one</p></body></html>", encoding="utf-8")
+    ticks()
+    first = ticks()
+    (export / "a.htm").write_text("<html><body><p>two and more</p></body></html>", encoding="utf-8")
+    assert ticks() == []
+    second = ticks()
+    assert first[0].run_key != second[0].run_key
+
+
+def test_the_nightly_schedule_requests_every_instance(tmp_path: Path) -> None:
+    """One schedule a kind runs all its instances at 02:00 UTC, one run each; an instance with its own cron has its own."""
+    (tmp_path / "sources.yaml").write_text(
+        "mdx:\n  one: {path: a}\n  two: {path: b}\n  three: {path: c, schedule: '30 4 * * 1', timezone: Europe/Berlin}\n",
+        encoding="utf-8",
+    )
+    definitions = build_definitions(Settings(sources_file=tmp_path / "sources.yaml"))
+    nightly = definitions.resolve_schedule_def("mdx_nightly")
+    assert nightly.cron_schedule == "0 2 * * *"
+    when = datetime.datetime(2026, 3, 1, 2, 0, tzinfo=datetime.UTC)
+    tick = nightly.evaluate_tick(dg.build_schedule_context(scheduled_execution_time=when))
+    assert sorted(request.partition_key or "" for request in tick.run_requests or []) == ["one", "two"]
+    own = definitions.resolve_schedule_def("mdx_three")
+    assert (own.cron_schedule, own.execution_timezone) == ("30 4 * * 1", "Europe/Berlin")

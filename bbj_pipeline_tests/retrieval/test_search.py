@@ -1,0 +1,288 @@
+"""Searches over a real database: order, filters, explanations, hostile input."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bbj_pipeline.errors import ConfigurationError, RejectedInput, SchemaError
+from bbj_pipeline.records import Generation, InstanceRef
+from bbj_pipeline.retrieval import SearchConfig, Searcher, render_text
+from bbj_pipeline.stages.contract import Vector
+from bbj_pipeline.storage.database import Database
+from bbj_pipeline.storage.publishing import PublishRow
+from bbj_pipeline_tests.fakes import CountingEmbedder
+from bbj_pipeline_tests.storage.chunk_factory import DIMENSION, chunk, put, unit
+
+EMBEDDER = CountingEmbedder(DIMENSION, "test:8")
+QUESTION = "How do I create a window?"
+
+ADD_WINDOW = chunk(
+    "BBjSysGui.md",
+    title="addWindow",
+    heading_path=("BBjSysGui", "addWindow"),
+    contextual_header="BBjSysGui > addWindow",
+    content="Creates a new top-level window: sysgui!.addWindow(x, y, w, h, title$)",
+    generations=("bbj-gui", "dwc"),
+    url="https://docs.example/BBjSysGui",
+)
+MNEMONIC = chunk(
+    "vpro5-window.md",
+    title="'WINDOW' mnemonic",
+    heading_path=("Visual PRO/5", "GUI"),
+    contextual_header="Visual PRO/5 > GUI > 'WINDOW'",
+    content="Creates a window: PRINT (sysgui)'WINDOW'(x,y,w,h,title$,flags$,eventmask$)",
+    generations=("vpro5",),
+)
+LOOP = chunk(
+    "for.md", title="FOR/NEXT", contextual_header="Language > FOR", content="Repeats statements.", generations=("all",)
+)
+UNKNOWN = chunk("misc.md", title="Installing", contextual_header="Installing", content="Unpack the jar.", generations=())
+CHARACTER = chunk(
+    "print.md", title="PRINT @", contextual_header="Terminal", content="PRINT @(10,5),'CS'", generations=("character",)
+)
+
+
+@pytest.fixture
+def corpus(database: Database) -> Database:
+    """Five chunks around the blueprint's example; the mnemonic is a little nearer to the question than addWindow."""
+    near = EMBEDDER.vector(QUESTION)
+    away = [near + offset * unit(*([0] * n), 1) for n, offset in enumerate((0.5, 0.3, 2, 3, 4))]
+    chunks = (ADD_WINDOW, MNEMONIC, LOOP, UNKNOWN, CHARACTER)
+    put(database, [PublishRow(item, vector) for item, vector in zip(chunks, away, strict=True)], "1")
+    return database
+
+
+def _keys(database: Database, query: str = QUESTION, **options: Any) -> list[str]:
+    return [hit.chunk.key for hit in Searcher(database, EMBEDDER).search(query, **options).hits]
+
+
+def test_the_blueprints_example(corpus: Database) -> None:
+    """The generation hint decides which way of creating a window comes first; the other stays in the results."""
+    assert _keys(corpus, generation="dwc")[:2] == ["BBjSysGui.md", "vpro5-window.md"]
+    assert _keys(corpus, generation="vpro5")[:2] == ["vpro5-window.md", "BBjSysGui.md"]
+    assert len(_keys(corpus, generation="dwc")) == 5
+
+
+def test_strict_admits_the_generation_and_universal_chunks_only(corpus: Database) -> None:
+    """A strict search returns every chunk of the generation or of all, and none else."""
+    assert set(_keys(corpus, generation="dwc", strict=True)) == {"BBjSysGui.md", "for.md"}
+    assert set(_keys(corpus, generation="character", strict=True)) == {"print.md", "for.md"}
+    assert _keys(corpus, generation="all", strict=True) == ["for.md"]
+
+
+def test_kinds_filter(corpus: Database) -> None:
+    """Only chunks of the named kinds come back, also from a small kind beside a large one."""
+    manual = chunk("manual.pdf", kind="pdf", content="Unrelated.")
+    put(corpus, [PublishRow(manual, unit(-1))], "1", ref=InstanceRef("pdf", "manuals"))
+    assert _keys(corpus, kinds=["pdf"]) == ["manual.pdf"]
+    assert set(_keys(corpus, kinds=["pdf", "mdx"], limit=10)) >= {"manual.pdf", "BBjSysGui.md"}
+    assert _keys(corpus, kinds=["no-such-kind"]) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ("sysgui!.addWindow", "BBjSysGui.md"),
+        ("ADDWINDOW", "BBjSysGui.md"),
+        ("'WINDOW'", "vpro5-window.md"),
+        ("eventmask$", "vpro5-window.md"),
+    ],
+)
+def test_identifiers_find_their_chunk_by_words(corpus: Database, query: str, key: str) -> None:
+    """An API name is found by the lexical leg whatever the vector says."""
+    response = Searcher(corpus, EMBEDDER).search(query, explain=True)
+    places = {hit.chunk.key: hit.explain["lexical"] for hit in response.hits if hit.explain is not None}
+    assert [found for found, place in places.items() if place is not None and place["rank"] == 1] == [key]
+
+
+def test_any_term_is_enough(corpus: Database) -> None:
+    """A question with words that no chunk has still finds the chunks that have one of them."""
+    response = Searcher(corpus, EMBEDDER).search("please unpack everything tomorrow", explain=True)
+    assert response.explain is not None
+    assert response.explain["lexical"]["candidates"] == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "'; drop table chunks_1; --", "a & b | !c <-> (d", "\\'", "'\\\\'", "' | '", "%s %(x)s {y}", "🪟🪟", "how \0 window",
+        "the of and", "?", "((((", "\ud800", "א ב", "a:*", "x" * 4000, "'" * 4000, ".a" * 2000, "A_" * 2000, "$1",
+    ],
+)  # fmt: skip
+def test_hostile_queries_are_only_text(corpus: Database, query: str) -> None:
+    """SQL, text search operators, quotes, NUL, surrogates and emoji are searched for like any text; nothing breaks."""
+    assert len(_keys(corpus, query)) == 5
+    assert len(_keys(corpus)) == 5
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "message"),
+    [
+        ("w " * 500_000, {}, "the query has 1,000,000 characters: shorten it to 4,000 or fewer"),
+        (" \n\0", {}, "the query is empty: ask in a few words what you look for"),
+        ("w", {"limit": 0}, "the limit is 0: use 1 to 100"),
+        ("w", {"limit": 101}, "the limit is 101: use 1 to 100"),
+        ("w", {"generation": "web"}, "unknown generation 'web': use one of: all, character, vpro5, bbj-gui, dwc"),
+        ("w", {"strict": True}, "a strict search names no generation: add one of: all, character, vpro5, bbj-gui, dwc"),
+    ],
+)
+def test_bad_requests_are_refused_with_the_remedy(
+    database: Database, query: str, options: dict[str, Any], message: str
+) -> None:
+    """What cannot be answered is said in one line, before the model or the database is asked."""
+    with pytest.raises(RejectedInput) as caught:
+        Searcher(database, EMBEDDER).search(query, **options)
+    assert str(caught.value) == message
+
+
+def test_nothing_published_names_the_command(database: Database) -> None:
+    """A search before the first run says what to run."""
+    with pytest.raises(SchemaError, match="nothing is published yet: run 'bbj-pipeline run' first"):
+        Searcher(database, EMBEDDER).search("w")
+
+
+def test_a_query_of_another_space_is_refused(corpus: Database) -> None:
+    """Vectors of two models are never compared."""
+    with pytest.raises(ConfigurationError, match="embedded as 'test:8', the query would be as 'other:8'"):
+        Searcher(corpus, CountingEmbedder(DIMENSION, "other:8")).search("w")
+
+
+def test_json_shape(corpus: Database) -> None:
+    """The response has the promised names, url null where there is none, and explanations only when asked for."""
+    response = Searcher(corpus, EMBEDDER).search(QUESTION, generation="vpro5", limit=2).to_json()
+    assert list(response) == ["query", "generation", "hits"]
+    assert (response["query"], response["generation"], len(response["hits"])) == (QUESTION, "vpro5", 2)
+    first = response["hits"][0]
+    score = first.pop("score")
+    assert 0 < score <= 1
+    assert first == {
+        "rank": 1,
+        "id": MNEMONIC.chunk_id(InstanceRef("mdx", "docs")),
+        "kind": "mdx",
+        "instance": "docs",
+        "key": "vpro5-window.md",
+        "title": "'WINDOW' mnemonic",
+        "heading_path": ["Visual PRO/5", "GUI"],
+        "contextual_header": MNEMONIC.contextual_header,
+        "content": MNEMONIC.content,
+        "url": None,
+        "generations": ["vpro5"],
+        "doc_type": "concept",
+    }
+    assert response["hits"][1]["url"] == "https://docs.example/BBjSysGui"
+    assert Searcher(corpus, EMBEDDER).search("w").to_json()["generation"] is None
+
+
+def test_explain_shows_each_stage(corpus: Database) -> None:
+    """Ranks and scores of both legs, the fused score, the generation score, paths, counts and times are all there."""
+    response = Searcher(corpus, EMBEDDER).search(QUESTION, generation="dwc", explain=True)
+    hit = response.hits[0]
+    assert hit.explain is not None
+    assert hit.explain["dense"]["rank"] == 2
+    assert hit.explain["generation_score"] == 100
+    fused = (0.7 / 62 + 0.3 / (60 + hit.explain["lexical"]["rank"])) * 61
+    assert hit.explain["fused"] == pytest.approx(fused, abs=1e-6)
+    assert hit.score == hit.explain["fused"]
+    assert response.explain is not None
+    assert response.explain["dense"] == {"path": "exact", "matching": 5, "candidates": 5}
+    assert {"embed", "dense", "lexical", "fetch"} <= response.explain["milliseconds"].keys()
+
+
+class LengthReranker:
+    """Prefers short passages; a stand-in with an order nothing else has."""
+
+    def score(self, query: str, passages: Sequence[str]) -> Sequence[float]:
+        return [1 / len(passage) for passage in passages]
+
+
+def test_a_reranker_replaces_the_fused_relevance(corpus: Database) -> None:
+    """With a reranker its order decides, and explain shows its score beside the fused one."""
+    config = SearchConfig(preference_weight=0)
+    response = Searcher(corpus, EMBEDDER, config, reranker=LengthReranker()).search(QUESTION, explain=True)
+    lengths = [len(hit.chunk.text) for hit in response.hits]
+    assert lengths == sorted(lengths)
+    assert response.hits[0].explain is not None
+    assert response.hits[0].explain["reranked"] == pytest.approx(1 / lengths[0], abs=1e-6)
+
+
+def test_text_for_a_terminal(corpus: Database) -> None:
+    """A person sees title, place, generations and content; control characters do not reach the terminal."""
+    put(
+        corpus,
+        [PublishRow(chunk("x.md", content="bell \x1b[31mred"), EMBEDDER.vector("red bell"))],
+        "2",
+        approve_deletions=True,
+    )
+    text = render_text(Searcher(corpus, EMBEDDER).search("red bell"))
+    assert "1. Windows" in text
+    assert "mdx/docs  x.md  [dwc]  concept" in text
+    assert "\x1b" not in text
+    assert render_text(Searcher(corpus, EMBEDDER).search("w", kinds=["pdf"])) == "No results."
+
+
+@pytest.fixture(scope="module")
+def many() -> tuple[list[PublishRow], np.ndarray]:
+    """6,000 chunks with random vectors, one in fifty of them vpro5, one in a hundred universal."""
+    vectors = np.random.default_rng(11).standard_normal((6000, 32)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    def labels(n: int) -> tuple[Generation, ...]:
+        return ("vpro5",) if n % 50 == 0 else ("all",) if n % 100 == 1 else ("dwc",)
+
+    rows = [
+        PublishRow(chunk(f"{n:05}.md", content=f"Passage {n} of many.", generations=labels(n)), vector)
+        for n, vector in enumerate(vectors)
+    ]
+    return rows, vectors
+
+
+def _exact(rows: list[PublishRow], vectors: np.ndarray, question: Vector, allowed: set[str], k: int = 20) -> set[str]:
+    order = np.argsort(-(vectors @ question))
+    return {rows[n].chunk.key for n in [n for n in order if set(rows[n].chunk.generations) & allowed][:k]}
+
+
+def test_every_filter_returns_enough_and_the_right_rows(database: Database, many: tuple[list[PublishRow], np.ndarray]) -> None:
+    """By index or exactly, filtered or not: 20 rows come back, and 97 % of them are the true nearest."""
+    rows, vectors = many
+    put(database, rows, "1", dimension=32)
+    embedder = CountingEmbedder(32, "test:8")
+    searcher = Searcher(
+        database, embedder, SearchConfig(dense_weight=1, lexical_weight=0, preference_weight=0, target_weight=0)
+    )
+    for generation, strict, allowed in (
+        (None, False, {"dwc", "vpro5", "all"}),
+        ("vpro5", True, {"vpro5", "all"}),
+        ("dwc", True, {"dwc", "all"}),
+    ):
+        recalls = []
+        for n in range(10):
+            query = f"zzz{n}"
+            found = searcher.search(query, generation=generation, strict=strict, limit=20)  # type: ignore[arg-type]  # a literal
+            truth = _exact(rows, vectors, embedder.vector(query), allowed)
+            assert len(found.hits) == 20
+            recalls.append(len({hit.chunk.key for hit in found.hits} & truth) / 20)
+        assert np.mean(recalls) >= 0.97, (generation, recalls)
+
+
+def test_a_hint_brings_its_own_candidates(database: Database, many: tuple[list[PublishRow], np.ndarray]) -> None:
+    """A generation that is rare among the nearest chunks is still offered when the developer names it."""
+    rows, vectors = many
+    put(database, rows, "1", dimension=32)
+    embedder = CountingEmbedder(32, "test:8")
+    nearest = _exact(rows, vectors, embedder.vector("zzz"), {"dwc", "vpro5", "all"})
+    assert not any(row.chunk.key in nearest for row in rows if row.chunk.generations == ("vpro5",))
+    hits = Searcher(database, embedder).search("zzz", generation="vpro5", limit=10).hits
+    assert any("vpro5" in hit.chunk.generations for hit in hits)
+
+
+def test_retrieval_runs_without_dagster() -> None:
+    """Importing retrieval loads no Dagster and no model library."""
+    code = "import sys, bbj_pipeline.retrieval; print([m for m in ('dagster', 'torch', 'pyarrow') if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

@@ -1,0 +1,163 @@
+"""The mdx source against all real inputs: independent counts of structure, and words by an extraction of another kind."""
+
+from __future__ import annotations
+
+import csv
+import html
+import re
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from bbj_pipeline.records import RawDocument, Reject, Topic
+from bbj_pipeline.sources.mdx import SOURCE, MdxOptions
+from bbj_pipeline_tests.paths import CORPORA, FACTS
+
+INSTANCES = ("bbj-ai-strategy", "bbj-beginner-course", "webforj-dwc-docs")
+FENCED_IN_QUOTES = {"bbj-ai-strategy/docs/05-documentation-chat/index.md": 2}
+"""Fences behind ``> ``, which the independent count of lines that start with a fence cannot see."""
+SURPLUS_CELLS = {f"docs/{version}/dwc/guide/form-validation.md": Counter({"bottom": 1}) for version in ("23-docs", "docs")}
+"""A fifth cell in a table of four columns: GitHub's specification ignores the excess, and so does the published site."""
+
+
+@cache
+def exported(instance: str) -> tuple[RawDocument, ...]:
+    items = list(SOURCE.export(MdxOptions(path=CORPORA / "mdx" / instance)))
+    assert all(isinstance(item, RawDocument) for item in items)
+    return tuple(item for item in items if isinstance(item, RawDocument))
+
+
+@cache
+def topics(instance: str) -> dict[str, tuple[RawDocument, Topic]]:
+    contents = {raw.key: raw.content for raw in exported(instance)}
+    parsed = {}
+    for raw in exported(instance):
+        if raw.role == "document":
+            (result,) = SOURCE.parse(raw, MdxOptions(), contents.__getitem__)
+            assert isinstance(result, Topic), result
+            parsed[raw.key] = (raw, result)
+    return parsed
+
+
+def facts() -> dict[str, dict[str, str]]:
+    with (FACTS / "mdx_files.tsv").open(encoding="utf-8") as lines:
+        return {row["path"].removeprefix("mdx/"): row for row in csv.DictReader(lines, delimiter="\t")}
+
+
+def words(text: str) -> Counter[str]:
+    return Counter(re.findall(r"[^\W_]+", text))
+
+
+def independent_words(source: str, *, mdx: bool) -> Counter[str]:
+    """Words of a Markdown file by lines and regular expressions: no Markdown parser, no HTML parser."""
+    source = re.sub(r"\A---\n.*?\n---\n", "", source.replace("\r\n", "\n"), flags=re.S)
+    prose, code, fence = [], [], ""
+    for line in source.split("\n"):
+        bare = re.sub(r"^(?:[ \t]*(?:>|[-*+] |\d{1,9}[.)] ))*[ \t]*", "", line)
+        mark = re.match(r"(`{3,}|~{3,})([^`]*)$", bare)
+        if fence:
+            if re.fullmatch(rf"{fence[0]}{{{len(fence)},}}\s*", bare):
+                fence = ""
+            else:
+                code.append(line)
+        elif mark:
+            fence = mark[1]
+            prose += ["", *re.findall(r'title="(.*?)"', mark[2]), ""]
+        elif not (mdx and re.match(r"(import|export) ", line)) and not re.match(r" {0,3}\[[^\]]+\]: *\S+\s*$", line):
+            prose.append(re.sub(r"^:::(\w+)\s*$", r"\1", re.sub(r"^:::\w+\[", "[", bare)))
+    text, spans = "\n".join(prose), []
+
+    def keep(match: re.Match[str]) -> str:
+        spans.append(match[2])
+        return f"\x02{len(spans) - 1}\x03"
+
+    text = re.sub(r"<!--.*?-->|<(svg|script|style|iframe)\b.*?</\1>", " ", text, flags=re.S)
+    text = re.sub(r"(?<![`\\])(`+)(?!`)([^\n]+?)(?<!`)\1(?!`)", keep, text)
+    url = r"\(\s*(?:<[^>]*>|(?:[^()\s]|\([^()]*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
+    text = re.sub(rf"!\[[^\]]*\]{url}", " ", text)
+    text = re.sub(rf"\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?:{url}|\[[^\[\]]*\])", r"\1", text)
+    text = re.sub(r"\{#[^}]*\}", " ", text)
+    text = re.sub(r"<TabItem[^>]*label=\"([^\"]*)\"[^>]*>", r" \1 ", text)
+    text = re.sub(r"<(https?://[^>\s]+)>", r" \1 ", text)
+    text = re.sub(r"</?(?:br|li|ol|ul|div|p|tr|td)\b[^>]*>", " ", text)
+    text = html.unescape(re.sub(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>", "", text))
+    text = re.sub(r"[*~]", "", re.sub(r"\\([\\`*_{}\[\]()#+.!|<>-])", r"\1", text))
+    text = re.sub(r"\x02(\d+)\x03", lambda match: spans[int(match[1])].replace("\\|", "|"), text)
+    return words(text) + words("\n".join(code))
+
+
+def topic_words(topic: Topic) -> Counter[str]:
+    return sum((words(f"{block.title or ''}\n{block.text}") for block in topic.blocks), Counter())
+
+
+@pytest.mark.parametrize("instance", INSTANCES)
+def test_every_document_comes_out_and_every_file_is_accounted_for(instance: str) -> None:
+    """Keys in are keys out: each Markdown file of the corpus is a document or a resource, each document one topic."""
+    known = {path.split("/", 1)[1] for path in facts() if path.startswith(f"{instance}/")}
+    assert {raw.key for raw in exported(instance)} == known
+    resources = {raw.key for raw in exported(instance) if raw.role == "resource"}
+    assert resources == {key for key in known if any(part.startswith("_") for part in key.split("/"))}
+    assert set(topics(instance)) == known - resources
+
+
+@pytest.mark.parametrize("instance", INSTANCES)
+def test_structure_equals_the_independent_counts(instance: str) -> None:
+    """No heading, fence, BBj fence or admonition is lost or invented, and code never counts as one of them."""
+    expected = facts()
+    for key, (_, topic) in topics(instance).items():
+        fact = expected[f"{instance}/{key}"]
+        quoted = FENCED_IN_QUOTES.get(f"{instance}/{key}", 0)
+        blocks = topic.blocks
+        titles = ("tip", "note", "info", "TL;DR")
+        notes = [block for block in blocks if block.type == "note" and (block.title or instance != "webforj-dwc-docs")]
+        assert sum(block.type == "heading" for block in blocks) == int(fact["n_headings_outside_fences"]), key
+        assert sum(block.type == "code" for block in blocks) == int(fact["n_fences"]) + quoted, key
+        assert sum(block.language == "bbj" for block in blocks) == int(fact["n_bbj_fences"]) + quoted, key
+        titled = sum(bool(block.title) or block.text.startswith(("Where Things Stand", *titles)) for block in notes)
+        assert titled == int(fact["n_admonitions"]), key
+
+
+@pytest.mark.parametrize("instance", INSTANCES)
+def test_titles_are_the_front_matter_title_or_the_first_heading(instance: str) -> None:
+    """A title is what the author wrote."""
+    for key, (_, topic) in topics(instance).items():
+        fact = facts()[f"{instance}/{key}"]
+        expected = fact["fm_title"] or fact["first_h1"]
+        if expected:
+            assert topic.title == " ".join(re.sub(r"[`*]", "", expected).split()), key
+
+
+@pytest.mark.parametrize("instance", INSTANCES)
+def test_words_equal_an_independent_extraction(instance: str) -> None:
+    """No word is lost, glued, split or invented: multisets of words are equal to those of a line-by-line reading."""
+    different = {}
+    for key, (raw, topic) in topics(instance).items():
+        mdx = key.endswith(".mdx")
+        expected, found = independent_words(raw.content.decode("utf-8"), mdx=mdx), topic_words(topic)
+        expected -= SURPLUS_CELLS.get(key, Counter())
+        if expected != found:
+            different[key] = (expected - found, found - expected)
+    assert not different
+
+
+def test_imports_and_tags_inside_fences_stay() -> None:
+    """What looks like ESM or JSX inside code is code: the four-backtick fence of the corpus keeps its inner fences."""
+    _, topic = topics("bbj-ai-strategy")["docs/03-fine-tuning/index.md"]
+    outer = [block for block in topic.blocks if block.type == "code" and "```bbj" in block.text]
+    assert outer
+    assert all(block.text.count("```") % 2 == 0 for block in outer)
+    for instance in INSTANCES:
+        for key, (_, found) in topics(instance).items():
+            inside = int(facts()[f"{instance}/{key}"]["n_import_inside_fences"])
+            code = "\n".join(block.text for block in found.blocks if block.type == "code")
+            assert len(re.findall(r"^import\b", code, re.M)) >= inside, key
+            prose = "\n".join(block.text for block in found.blocks if block.type != "code")
+            assert not re.search(r"@theme/|</?Tab(Item|s)\b|^:::", prose, re.M), key
+
+
+def test_no_reject_is_needed_for_the_real_inputs() -> None:
+    """None of the 283 real documents is refused."""
+    results = [result for instance in INSTANCES for _, result in topics(instance).values()]
+    assert not [result for result in results if isinstance(result, Reject)]
+    assert len(results) == sum(raw.role == "document" for instance in INSTANCES for raw in exported(instance))

@@ -1,0 +1,1 @@
+copy changed ({columns}, identifiers) from stdin (format binary)

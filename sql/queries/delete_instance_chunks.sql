@@ -1,0 +1,1 @@
+delete from {chunks} where kind = %(kind)s and instance = %(instance)s

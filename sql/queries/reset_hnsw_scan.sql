@@ -1,0 +1,1 @@
+select set_config('enable_sort', 'on', true)

@@ -1,0 +1,1 @@
+select n from wanted where n >= %(first)s and n < %(last)s

@@ -1,0 +1,8 @@
+-- The search vector: title and header above the content, and the identifiers unstemmed. The cuts keep it far from 1 MB.
+insert into {chunks} ({columns}, search_vector)
+select {columns},
+    setweight(to_tsvector('english', left(concat_ws(' ', title, contextual_header), 5000)), 'B')
+    || to_tsvector('english', left(content, 50000))
+    || array_to_tsvector(identifiers)
+from changed
+on conflict (id) do update set ({columns}, search_vector) = ({excluded}, excluded.search_vector)
