@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from pydantic import SecretStr
 
@@ -14,14 +18,30 @@ from bbj_pipeline.storage.database import Database
 from bbj_pipeline.storage.embedded import start_embedded_server
 from bbj_pipeline.storage.migrations import migrate
 
+hypothesis.settings.register_profile("shared machine", deadline=None)
+hypothesis.settings.load_profile("shared machine")
+
 _TEMPLATE = "migrated_template"
 _numbers = itertools.count(1)
 
 
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    """A fresh data folder outside pytest's own.
+
+    Run by root, the embedded server is another user, and every pytest session that starts closes pytest's folder to others.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="bbj-data-"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+def postgres() -> Iterator[Database]:
     """A real embedded server with a migrated template database; it stops when the test process ends."""
-    server = Database(SecretStr(start_embedded_server(tmp_path_factory.mktemp("server") / "postgres")))
+    folder = tempfile.mkdtemp(prefix="bbj-server-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # registered first, so it runs after the server has stopped
+    server = Database(SecretStr(start_embedded_server(Path(folder) / "postgres")))
     with server.direct_connection() as connection:
         connection.execute("alter system set fsync = off")  # no test survives a power failure
         connection.execute("select pg_reload_conf()")
@@ -44,9 +64,9 @@ def database(postgres: Database) -> Iterator[Database]:
 
 
 @pytest.fixture
-def settings(database: Database, tmp_path: Path) -> Settings:
+def settings(database: Database, data_dir: Path) -> Settings:
     """Settings of a fresh data folder and the fresh database, reached by URL."""
-    return Settings(data_dir=tmp_path / "data", database_url=database.url)
+    return Settings(data_dir=data_dir, database_url=database.url)
 
 
 def _database(server: Database, template: str) -> Iterator[Database]:

@@ -149,7 +149,7 @@ def _load_model(profile: ModelProfile, dtype: str) -> Any:
         model = SentenceTransformer(
             str(profile.folder), local_files_only=True, model_kwargs={"dtype": getattr(torch, dtype)}, trust_remote_code=False
         )
-    except (OSError, ValueError, RuntimeError, KeyError, AttributeError, ImportError) as error:
+    except Exception as error:  # the libraries below raise many kinds, some of them bare subclasses of Exception
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ModelError(
             f"cannot load the model in {profile.folder} ({reason})",

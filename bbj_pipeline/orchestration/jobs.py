@@ -5,7 +5,7 @@ A run of an unchanged instance recognises its input in every stage and costs nex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dagster as dg
@@ -57,9 +57,10 @@ def _schedule(
     kind = job.name.removesuffix("_refresh")
     suffix = "nightly" if nightly else "_".join(names).replace("-", "_").replace(".", "_")
 
-    def requests(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest]:
+    def requests(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
         tick = context.scheduled_execution_time.isoformat()
-        return [dg.RunRequest(run_key=f"{kind}/{name}@{tick}", partition_key=name) for name in names]
+        for name in names:
+            yield dg.RunRequest(run_key=f"{kind}/{name}@{tick}", partition_key=name)
 
     return dg.ScheduleDefinition(
         name=f"{kind}_{suffix}",

@@ -44,7 +44,7 @@ def _label_score(label: Generation, target: Generation | None) -> int:
 def adjusted(relevance: float, score: int, *, weight: float) -> float:
     """Return ``relevance`` (0..1) lowered by what ``score`` (0..100) lacks, at most by the share ``weight``.
 
-    The plain product (weight 1) would drown relevance: reciprocal ranks are flat, rank 20 still has 76 % of rank 1, so a
-    factor of .7 moves a chunk past some 25 ranks and any five chunks of the wished generation would push out the answer.
+    Reciprocal ranks are flat, rank 20 still has 76 % of rank 1: the plain product (weight 1) lets a chunk of the wished
+    generation pass a related one (70) some 25 ranks before it, weight .8 some 20, weight .2 some four.
     """
     return relevance * (1 - weight * (1 - score / 100))

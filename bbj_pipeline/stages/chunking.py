@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections import Counter as Tally
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bbj_pipeline.errors import ModelError
 from bbj_pipeline.records import Chunk, TaggedDoc, Topic, embedding_text
 from bbj_pipeline.stages.chunks.headers import HeaderMaker
 from bbj_pipeline.stages.chunks.overlap import Overlap, find_overlaps
+from bbj_pipeline.stages.chunks.overloads import join_overloads
 from bbj_pipeline.stages.chunks.packing import Draft, Packer, limits_for
 from bbj_pipeline.stages.chunks.pieces import Counter, join
 from bbj_pipeline.stages.chunks.sections import Section, build_sections
@@ -58,6 +59,8 @@ def chunk(doc: TaggedDoc, tokenizer: Tokenizer) -> tuple[Chunk, ...]:
 
     Raises ``ModelError`` when the window is too small for any passage.
     """
+    if doc.doc_type == "api-reference":
+        doc = replace(doc, topic=replace(doc.topic, blocks=join_overloads(doc.topic.blocks)))
     counter = Counter(tokenizer)
     headers = HeaderMaker(doc.topic, counter)
     root = build_sections(doc.topic, counter, headers.names())

@@ -27,7 +27,9 @@ _TITLES: tuple[tuple[DocType, re.Pattern[str]], ...] = (
     ),
     (
         "language-reference",
-        re.compile(r"(?:\b(?:verb|mnemonic|statement)s?\s*$)|^[A-Z][A-Z_]{1,14}(?:\(\)| \(\)| function)\s*(?:function)?\s*$"),
+        re.compile(
+            r"(?i:\b(?:verb|mnemonic|statement)s?\s*$)|^[A-Z][A-Z_]{1,14}(?:\(\))?\s+[Ff]unction$|^[A-Z][A-Z_]{1,14}\(\)$"
+        ),
     ),
     ("example", re.compile(r"\b(?:examples?|samples?|sample code|code listing)\s*$|^(?:example|sample)\b", re.IGNORECASE)),
 )

@@ -44,9 +44,6 @@ class _Text:
     starts: tuple[int, ...]
     wheres: tuple[str, ...]
 
-    def where(self, position: int) -> str:
-        return self.wheres[bisect_right(self.starts, position) - 1]
-
 
 _COMPILED: tuple[tuple[Rule, re.Pattern[str]], ...] = tuple((rule, re.compile(rule.pattern)) for rule in RULES)
 
@@ -101,13 +98,17 @@ def _places_of(rule: Rule, pattern: re.Pattern[str], text: _Text, place: Place) 
         return []
     found: list[str] = []
     in_prose = place in ("prose", "identifier")
-    for match in pattern.finditer(searched):
-        where = text.where(match.start())
-        if where in found or (in_prose and _negated(text.written, match.start())):
-            continue
-        found.append(where)
-        if len(found) == _MOST_BLOCKS:
-            break
+    match = pattern.search(searched)
+    while match is not None:
+        if in_prose and _negated(text.written, match.start()):
+            next_position = match.end()
+        else:
+            part = bisect_right(text.starts, match.start())
+            found.append(text.wheres[part - 1])
+            if len(found) == _MOST_BLOCKS or part == len(text.starts):
+                break
+            next_position = text.starts[part]
+        match = pattern.search(searched, next_position)
     return found
 
 

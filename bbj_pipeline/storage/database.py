@@ -6,6 +6,7 @@ no message made here contains a password.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
@@ -33,6 +34,7 @@ MINIMUM_PGVECTOR = (0, 8, 4)
 CONNECT_SECONDS = 5
 POOL_SECONDS = 15.0
 POOL_SIZE = 8
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # each failed attempt; the last is raised here, in one line
 
 
 class Database:

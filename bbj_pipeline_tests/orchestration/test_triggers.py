@@ -21,8 +21,13 @@ class Ticks:
         self.cursor: str | None = None
 
     def __call__(self) -> list[dg.RunRequest]:
-        sensor = build_definitions(self.settings).resolve_sensor_def("flare_export_sensor")
-        with dg.DagsterInstance.ephemeral() as instance, dg.build_sensor_context(instance, self.cursor) as context:
+        definitions = build_definitions(self.settings)
+        sensor = definitions.resolve_sensor_def("flare_export_sensor")
+        repository = definitions.get_repository_def()
+        with (
+            dg.DagsterInstance.ephemeral() as instance,
+            dg.build_sensor_context(instance, self.cursor, repository_def=repository) as context,
+        ):
             result = sensor.evaluate_tick(context)
         self.cursor = result.cursor
         return list(result.run_requests or [])
@@ -83,7 +88,8 @@ def test_the_nightly_schedule_requests_every_instance(tmp_path: Path) -> None:
     nightly = definitions.resolve_schedule_def("mdx_nightly")
     assert nightly.cron_schedule == "0 2 * * *"
     when = datetime.datetime(2026, 3, 1, 2, 0, tzinfo=datetime.UTC)
-    tick = nightly.evaluate_tick(dg.build_schedule_context(scheduled_execution_time=when))
+    context = dg.build_schedule_context(scheduled_execution_time=when, repository_def=definitions.get_repository_def())
+    tick = nightly.evaluate_tick(context)
     assert sorted(request.partition_key or "" for request in tick.run_requests or []) == ["one", "two"]
     own = definitions.resolve_schedule_def("mdx_three")
     assert (own.cron_schedule, own.execution_timezone) == ("30 4 * * 1", "Europe/Berlin")

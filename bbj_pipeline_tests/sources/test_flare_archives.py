@@ -40,7 +40,7 @@ def test_a_folder_and_its_archive_are_the_same_export(tmp_path: Path) -> None:
 
 
 def test_members_that_lead_out_are_refused_by_name(tmp_path: Path) -> None:
-    """Climbing, absolute and drive names, links, encrypted and duplicate members are rejects; backslashes are folders."""
+    """Climbing, absolute and drive names, links and duplicate members are rejects; backslashes are folders."""
     path = tmp_path / "bad.zip"
     link = zipfile.ZipInfo("link.htm")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16

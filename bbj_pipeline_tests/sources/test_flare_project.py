@@ -1,5 +1,6 @@
 """Raw Flare projects written here: snippets in snippets, conditions, tables of contents, keywords, and what is missing."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -253,3 +254,35 @@ def test_a_topic_without_text_is_a_reject(tmp_path: Path) -> None:
     root = write(tmp_path, {"T.htm": page("<p>&#160;</p>", head="<title>T</title>")})
     (found,) = SOURCE.parse(export(root)["T.htm"], FlareOptions(path=root), {}.__getitem__)
     assert found == Reject("T.htm", "no-content", "the topic has no text")
+
+
+def test_an_unreadable_table_of_contents_is_named(tmp_path: Path) -> None:
+    """A broken table is a reject of its own; its topics fall back to their folders."""
+    root = write(
+        tmp_path, {"P.flprj": "<x/>", "Content/a/T.htm": page("<p>t</p>"), "Project/TOCs/M.fltoc": "<CatapultToc><TocEntry"}
+    )
+    found = list(SOURCE.export(FlareOptions(path=root)))
+    assert [(item.key, getattr(item, "code", None)) for item in found] == [
+        ("Content/a/T.htm", None),
+        ("Project/TOCs/M.fltoc", "unreadable-toc"),
+    ]
+    assert parse(root, "Content/a/T.htm").section_path == ("a",)
+
+
+def test_a_resource_that_was_refused_does_not_exist(tmp_path: Path) -> None:
+    """A snippet that leads out of the export is a reject, and the topics that use it say that it is missing."""
+    (tmp_path / "secret.flsnp").write_text(page("<p>secret</p>"))
+    root = write(tmp_path / "root", {"Content/T.htm": page('<p>a <MadCap:snippetText src="S.flsnp"/></p>')})
+    (root / "Content/S.flsnp").symlink_to(tmp_path / "secret.flsnp")
+    raw = export(root)
+    assert list(raw) == ["Content/T.htm"]
+    (found,) = SOURCE.parse(raw["Content/T.htm"], FlareOptions(path=root), {}.__getitem__)
+    assert isinstance(found, Topic)
+    assert texts(found) == ["a"]
+    assert found.metadata["warnings"] == ["snippet not found: S.flsnp"]
+
+
+def test_a_pipe_in_the_folder_does_not_block(tmp_path: Path) -> None:
+    """What is no file is a reject and is never opened."""
+    os.mkfifo(tmp_path / "pipe.htm")
+    assert [getattr(item, "code", None) for item in SOURCE.export(FlareOptions(path=tmp_path))] == ["not-a-file"]

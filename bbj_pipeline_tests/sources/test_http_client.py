@@ -236,6 +236,31 @@ def test_a_body_that_drips_for_ever_ends_at_the_deadline() -> None:
     assert time.monotonic() - begun < 3
 
 
+def test_headers_that_drip_for_ever_end_at_the_deadline() -> None:
+    """A server that never ends its headers is hung up on, and what came is not taken for an answer (real time)."""
+    begun = time.monotonic()
+    with raw_server(b"HTTP/1.1 200 OK\r\n", b"X-More: 1\r\n", 0.05) as origin:
+        known = frozenset({origin})
+        limits = Limits(read=1.0, deadline=0.4, attempts=1)
+        with (
+            HttpClient(known, trusted=known, limits=limits) as client,
+            pytest.raises(SourceUnavailable, match="did not answer"),
+        ):
+            client.get(f"{origin}/")
+    assert time.monotonic() - begun < 3
+
+
+def test_a_name_that_changes_its_address_between_check_and_connection_is_refused() -> None:
+    """The peer of the connection itself is checked: a name that resolved to a public address now leads to loopback."""
+    with serve(lambda _: Answer(200, b"inside")) as origin:
+        renamed = origin.replace("127.0.0.1", "localhost")
+        fake = FakeTime()
+        client = HttpClient(frozenset({renamed}), clock=fake.clock(), resolve=lambda _: ["93.184.216.34"])
+        with client, pytest.raises(Refused) as caught:
+            client.get(f"{renamed}/")
+    assert caught.value.code == "private-address"
+
+
 def test_a_silent_server_times_out() -> None:
     """A server that accepts and says nothing is unavailable after the read time-out."""
     with (

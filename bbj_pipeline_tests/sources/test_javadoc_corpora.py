@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from bbj_pipeline.records import RawDocument, Reject, Topic
+from bbj_pipeline.settings import SAMPLES_DIR
 from bbj_pipeline.sources.javadoc import SOURCE, JavadocOptions
 from bbj_pipeline_tests.paths import CORPORA
 
@@ -48,7 +49,9 @@ def docu_words(docu: str) -> Counter[str]:
     docu = docu.partition("\r\r[Docs](")[0]
     if "</head>" in docu:
         return Counter()
-    docu = re.sub(r"\{@(?:code|link(?: [^\s{}]+(?=\s))?)\s+([^{}]*)\}", lambda match: html.escape(match[1]), docu).replace("@param <", "@param &lt;")
+    docu = re.sub(r"\{@(?:code|link(?: [^\s{}]+(?=\s))?)\s+([^{}]*)\}", lambda match: html.escape(match[1]), docu).replace(
+        "@param <", "@param &lt;"
+    )
     docu = re.sub(r"<(script|style|head)\b.*?</\1>|<!--.*?-->", " ", docu, flags=re.S)
     docu = re.sub(r"</?(?:p|div|br|li|ul|ol|td|th|tr|table|h\d|blockquote|pre)\b[^>]*>", " ", docu)
     return words(html.unescape(re.sub(r"<[^<>]*>", "", docu)))
@@ -141,6 +144,17 @@ def test_versions_and_deprecation_come_from_whole_sentences() -> None:
     assert "since_version" not in button.metadata
     grid = topics()["com.basis.bbj.proxies.sysgui.BBjStandardGrid"]
     assert grid.metadata["deprecated_members"] == {"clearGrid()": "19.0", "clearMainGrid()": "19.0"}
+
+
+def test_the_samples_are_true_to_the_api() -> None:
+    """Every class and every signature of our own sample packages exists in the real API, with these names and types."""
+    real = {key: set(topic.metadata.get("signatures", ())) for key, topic in topics().items()}
+    samples = JavadocOptions(path=SAMPLES_DIR / "javadoc")
+    for raw in SOURCE.export(samples):
+        assert isinstance(raw, RawDocument)
+        for topic in SOURCE.parse(raw, samples, no_resource):
+            if isinstance(topic, Topic):
+                assert set(topic.metadata["signatures"]) <= real[topic.key], topic.key
 
 
 def test_parsing_is_repeatable_and_names_its_origin() -> None:

@@ -122,6 +122,8 @@ def test_statements_of_several_lines_are_removed() -> None:
     """Multi-line imports and exports are no text, and prose that begins with their words is."""
     text = "import {\n  a,\n} from 'x'\nexport const meta = {\n  a: [1],\n\n  b: 2,\n};\n\nimport the file first.\n"
     assert shown(text) == ["import the file first."]
+    assert shown("import X from './x'\n# Title\n") == ["Title"]
+    assert shown("import './a.css'\nimport type {T} from 't'\nText\n") == ["Text"]
     assert shown("export default values to a file\n", "docs/page.md") == ["export default values to a file"]
 
 

@@ -105,17 +105,21 @@ def test_every_document_comes_out_and_every_file_is_accounted_for(instance: str)
 def test_structure_equals_the_independent_counts(instance: str) -> None:
     """No heading, fence, BBj fence or admonition is lost or invented, and code never counts as one of them."""
     expected = facts()
-    for key, (_, topic) in topics(instance).items():
+    for key, (raw, topic) in topics(instance).items():
         fact = expected[f"{instance}/{key}"]
         quoted = FENCED_IN_QUOTES.get(f"{instance}/{key}", 0)
         blocks = topic.blocks
-        titles = ("tip", "note", "info", "TL;DR")
-        notes = [block for block in blocks if block.type == "note" and (block.title or instance != "webforj-dwc-docs")]
         assert sum(block.type == "heading" for block in blocks) == int(fact["n_headings_outside_fences"]), key
         assert sum(block.type == "code" for block in blocks) == int(fact["n_fences"]) + quoted, key
         assert sum(block.language == "bbj" for block in blocks) == int(fact["n_bbj_fences"]) + quoted, key
-        titled = sum(bool(block.title) or block.text.startswith(("Where Things Stand", *titles)) for block in notes)
-        assert titled == int(fact["n_admonitions"]), key
+        opened = re.findall(r"^:::(\w+)(?:\[(.*)\])?[ \t]*$", raw.content.decode("utf-8"), re.M)
+        titles = Counter(re.sub(r"[`*]", "", title) or word for word, title in opened)
+        assert titles.total() == int(fact["n_admonitions"]), key
+        # A note that begins with a list shows its title in a block of its own.
+        notes = [
+            block.title or block.text for block in blocks if block.type == "note" and (block.title or block.text in titles)
+        ]
+        assert Counter(notes) == titles, key
 
 
 @pytest.mark.parametrize("instance", INSTANCES)

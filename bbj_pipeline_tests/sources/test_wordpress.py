@@ -8,6 +8,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bbj_pipeline.errors import ConfigurationError, SourceUnavailable
 from bbj_pipeline.records import Block, RawDocument, Reject, Topic, Unfetched
@@ -160,6 +162,33 @@ def test_broken_raw_documents_are_rejects(content: bytes) -> None:
     """The parser never raises, whatever the stored bytes are."""
     (result,) = SOURCE.parse(RawDocument("7", content), WordPressOptions.model_validate({"path": "/x"}), no_resource)
     assert isinstance(result, Reject)
+
+
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(-2, 9), st.text(max_size=6), st.sampled_from(["post", "draft", "<p>x"])
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["rendered", "id", "name", "x"]), inner),
+)
+FIELDS = st.sampled_from(
+    ["id", "type", "status", "title", "content", "link", "slug", "taxonomy", "name", "categories", "tags", "parent", "code",
+     "message", "modified_gmt", "protected", "rest_base", "media_type"]
+)  # fmt: skip
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.dictionaries(FIELDS, JSON))
+def test_no_object_makes_the_source_raise(tmp_path_factory: pytest.TempPathFactory, item: dict[str, Any]) -> None:
+    """A recorded object of any shape is a document, a term, a resource or a reject, and a document parses or says why not."""
+    folder = write(tmp_path_factory.mktemp("dump"), {"a.json": {"id": 7, **item}})
+    found = exported(folder)
+    assert len(found) == 1
+    contents = {key: value.content for key, value in found.items() if isinstance(value, RawDocument)}
+    for raw in found.values():
+        if isinstance(raw, RawDocument) and raw.role == "document":
+            (result,) = SOURCE.parse(raw, WordPressOptions.model_validate({"path": folder}), contents.__getitem__)
+            assert result.reason if isinstance(result, Reject) else result.blocks
 
 
 def test_a_title_is_text() -> None:

@@ -41,19 +41,19 @@ def _first_line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
-def test_processes_share_the_embedded_server_and_the_last_one_stops_it(tmp_path: Path) -> None:
+def test_processes_share_the_embedded_server_and_the_last_one_stops_it(data_dir: Path) -> None:
     """Two processes use one data folder at once; a killed one does not keep the server alive; a new start finds the data."""
-    killed, last = _process(tmp_path), _process(tmp_path)
+    killed, last = _process(data_dir), _process(data_dir)
     assert (_first_line(killed), _first_line(last)) == ("1", "1")
     killed.kill()
     killed.communicate()
-    second = _process(tmp_path)
+    second = _process(data_dir)
     assert _first_line(second) == "1"
     for process in (last, second):
         assert process.communicate(input="")[1] == ""
         assert process.returncode == 0
-    assert not (tmp_path / "postgres" / "postmaster.pid").exists()
-    again = _process(tmp_path)
+    assert not (data_dir / "postgres" / "postmaster.pid").exists()
+    again = _process(data_dir)
     assert _first_line(again) == "1"
     again.communicate(input="")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -13,6 +16,7 @@ from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.storage.database import Database
 from bbj_pipeline.storage.publications import drop_instance, status
 from bbj_pipeline.storage.publishing import PublishRow
+from bbj_pipeline_tests.paths import ROOT
 from bbj_pipeline_tests.storage.chunk_factory import DIMENSION, REF, chunk, documents, put, served, unit
 
 
@@ -223,3 +227,34 @@ def test_concurrent_publications_of_one_instance_take_turns(database: Database) 
         thread.join()
     assert errors == []
     assert len({content.split()[0] for _, _, content in served(database)}) == 1
+
+
+_KILLED = """
+import os, signal, sys
+from pydantic import SecretStr
+from bbj_pipeline.storage.database import Database
+from bbj_pipeline_tests.storage.chunk_factory import documents, put
+
+calls = 0
+
+def rows():
+    global calls
+    calls += 1
+    for n, row in enumerate(documents(700, chunks=1, word="new")):
+        if calls == 2 and n == 600:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield row
+
+with Database(SecretStr(sys.argv[1])) as database:
+    put(database, rows, "2")
+"""
+
+
+def test_a_killed_process_leaves_the_served_rows(database: Database) -> None:
+    """After kill -9 in the middle of publishing, readers have the old rows and the next run is not held up."""
+    put(database, documents(700, chunks=1), "1")
+    before = served(database)
+    result = subprocess.run([sys.executable, "-c", _KILLED, database.url.get_secret_value()], cwd=ROOT, check=False)
+    assert result.returncode == -signal.SIGKILL
+    assert served(database) == before
+    assert put(database, documents(700, chunks=1, word="new"), "2").updated == 700

@@ -20,6 +20,8 @@ DeclarationKind = Literal["class", "interface", "method", "function", "subroutin
 _MODIFIERS = r"(?:(?:public|private|protected|static|final|abstract)\s+)*"
 _TYPE = re.compile(rf"(class|interface)\s+{_MODIFIERS}([A-Za-z_]\w*)", re.IGNORECASE)
 _METHOD = re.compile(r"method\s+(?:[^(\s]+\s+)*?([A-Za-z_]\w*)\s*(?:\(|$)", re.IGNORECASE)
+# In a piece of a program the class around a method may be missing; then only its access word tells it from a variable.
+_ACCESS = re.compile(r"method\s+(public|private|protected)\s", re.IGNORECASE)
 _FUNCTION = re.compile(r"def\s*(fn\w*[$%!]?)\s*(\([^)]*\))?\s*(=?)", re.IGNORECASE)
 _END = re.compile(r"(methodend|classend|interfaceend|fnend)\b", re.IGNORECASE)
 _CLOSES = {"methodend": ("method",), "classend": ("class",), "interfaceend": ("interface",), "fnend": ("function",)}
@@ -117,9 +119,9 @@ class _Scanner:
         elif found := _TYPE.match(text):
             self._close_to(("callpoint",), doc_line - 1)
             self._push("class" if found.group(1).lower() == "class" else "interface", found.group(2), line, doc, doc_line)
-        elif self._inside("class", "interface") and (found := _METHOD.match(text)):
+        elif (self._inside("class", "interface") or _ACCESS.match(text)) and (found := _METHOD.match(text)):
             self._close_to(("class", "interface", "callpoint"), doc_line - 1)
-            in_interface = self.open[-1].kind == "interface"
+            in_interface = bool(self.open) and self.open[-1].kind == "interface"
             self._push("method", found.group(1), line, doc, doc_line)
             if in_interface:
                 self._close(1, line.end)

@@ -58,9 +58,10 @@ class BbjSource(Source[BbjSourceOptions]):
         kind = classify(raw.key, source.text)
         program = read_program(source.text) if kind == "program" else None
         found = _program_blocks(program) if program else _text_blocks(source.text, kind)
+        if not found:
+            yield Reject(raw.key, "empty", "nothing but rules of dashes and empty comments")
+            return
         metadata: dict[str, Any] = {"program_kind": kind, "encoding": source.encoding}
-        if raw.last_modified:
-            metadata["last_updated"] = raw.last_modified
         if program:
             metadata.update(_program_metadata(program))
         folder, _, name = raw.key.rpartition("/")

@@ -6,6 +6,7 @@ An archive is read member by member into memory; nothing is unpacked to disk. Wh
 from __future__ import annotations
 
 import os
+import posixpath
 import stat
 import unicodedata
 import zipfile
@@ -19,7 +20,7 @@ from bbj_pipeline.errors import RejectedInput, SourceUnavailable
 from bbj_pipeline.records import Reject, Unfetched
 from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
 
-__all__ = ["MAX_ARCHIVE_BYTES", "MAX_MEMBERS", "ExportFiles", "open_export"]
+__all__ = ["MAX_ARCHIVE_BYTES", "MAX_MEMBERS", "ExportFiles", "open_export", "read_needed"]
 
 MAX_MEMBERS = 200_000
 """Members of an archive; the whole BBj documentation has 7,083 topics and some 20,000 files."""
@@ -36,7 +37,18 @@ class ExportFiles(Protocol):
         """Return the keys of all wanted files, sorted; those that may not be read are among them."""
 
     def read(self, key: str) -> bytes | Reject | Unfetched:
-        """Return the bytes of a file that is not refused, why it may never be read, or why it could not be read now."""
+        """Return the bytes of a file, why it may never be read, or why it could not be read now."""
+
+
+def read_needed(files: ExportFiles, key: str) -> bytes | None:
+    """Return a file that decides how others read, or ``None`` when it may never be read.
+
+    Raises ``SourceUnavailable`` when it could not be read now: without it the others would seem changed.
+    """
+    content = files.read(key)
+    if isinstance(content, Unfetched):
+        raise SourceUnavailable(f"{key} {content.reason}", remedy="make the file readable; topics depend on it")
+    return content if isinstance(content, bytes) else None
 
 
 @contextmanager
@@ -78,6 +90,7 @@ class _FolderFiles:
 
         for folder, folders, names in os.walk(self._root, onerror=fail):
             here = Path(folder)
+            folders[:] = [name for name in folders if not name.startswith(".")]
             for name in folders:
                 if (here / name).is_symlink() and not self._inside(here / name):
                     self._refuse(self._key(here / name), "outside-root", "the folder link leads out of the export")
@@ -108,13 +121,15 @@ class _FolderFiles:
         return sorted({*self._paths, *self.refused})
 
     def read(self, key: str) -> bytes | Reject | Unfetched:
+        if key in self.refused:
+            return self.refused[key]
         path = self._paths[key]
         if not self._inside(path):
             return Reject(key, "outside-root", "the link leads out of the export folder")
         try:
+            if not path.is_file():  # asked before opening: a pipe would block
+                return Reject(key, "not-a-file", "neither a file nor a link to one")
             with path.open("rb") as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    return Reject(key, "not-a-file", "neither a file nor a link to one")
                 content = file.read(MAX_DOCUMENT_BYTES + 1)
         except OSError as error:
             return Unfetched(key, f"cannot be read: {error.strerror or error}")
@@ -150,10 +165,10 @@ class _ZipFiles:
             reject = Reject(key, "encrypted", "the member is encrypted")
         elif member.file_size > MAX_DOCUMENT_BYTES:
             reject = _too_large(key)
-        elif key in self._members:
+        elif posixpath.normpath(key) in self._members:
             reject = Reject(f"{key} (2)", "duplicate-key", f"the archive has two members of this name: {key}")
         else:
-            self._members[key] = member
+            self._members[posixpath.normpath(key)] = member
             return
         self.refused[reject.key] = reject
 
@@ -161,6 +176,8 @@ class _ZipFiles:
         return sorted({*self._members, *self.refused})
 
     def read(self, key: str) -> bytes | Reject | Unfetched:
+        if key in self.refused:
+            return self.refused[key]
         try:
             with self._archive.open(self._members[key]) as member:
                 content = member.read(MAX_DOCUMENT_BYTES + 1)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from bbj_pipeline.sources.flare.files import ExportFiles
+from bbj_pipeline.sources.flare.files import ExportFiles, read_needed
 from bbj_pipeline.sources.markup import decode
 
 __all__ = ["Dependencies", "Layout", "Project", "find_layout", "is_wanted", "resolve_reference"]
@@ -123,8 +123,8 @@ class Dependencies:
                 continue
             found.add(snippet)
             if snippet not in self._snippets:
-                read = self._files.read(snippet)
-                self._snippets[snippet] = self._direct(snippet, read) if isinstance(read, bytes) else (frozenset(), False)
+                read = read_needed(self._files, snippet)
+                self._snippets[snippet] = self._direct(snippet, read) if read is not None else (frozenset(), False)
             inner, inner_variables = self._snippets[snippet]
             waiting.extend(inner)
             uses_variables = uses_variables or inner_variables

@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
 from bbj_pipeline.sources.contract import ReadResource, Source
 from bbj_pipeline.sources.flare.conditions import parse_expression, tags_of
-from bbj_pipeline.sources.flare.files import ExportFiles, open_export
+from bbj_pipeline.sources.flare.files import ExportFiles, open_export, read_needed
 from bbj_pipeline.sources.flare.madcap import substitute
 from bbj_pipeline.sources.flare.options import FlareOptions
 from bbj_pipeline.sources.flare.project import Dependencies, Layout, Project, find_layout, is_wanted
-from bbj_pipeline.sources.flare.toc import Place, read_tocs
+from bbj_pipeline.sources.flare.toc import Contents, Place, read_tocs
 from bbj_pipeline.sources.flare.topics import file_title, own_title, parse_topic, variables_of
 from bbj_pipeline.sources.markup import MarkupError, decode, parse_document, text_of
 
@@ -39,13 +39,16 @@ class FlareSource(Source[FlareOptions]):
         with open_export(options.path, is_wanted) as files:
             layout = find_layout(files.keys())
             places: dict[str, Place] = {}
+            refused = dict(files.refused)
             for project in layout.projects:
-                places.update(_places(files, layout, project, options))
+                contents = _contents(files, layout, project, options)
+                places |= contents.places
+                refused |= contents.refused
             dependencies = Dependencies(files, layout)
             target = parse_expression(options.conditions)
             for key in layout.keys:
-                if key in files.refused:
-                    yield files.refused[key]
+                if key in refused:
+                    yield refused[key]
                     continue
                 is_topic = layout.is_topic(key)
                 if not is_topic and not layout.is_resource(key):
@@ -86,8 +89,8 @@ def _topic_conditions(content: bytes) -> tuple[str, ...]:
     return tags_of(found[1]) if found else ()
 
 
-def _places(files: ExportFiles, layout: Layout, project: Project, options: FlareOptions) -> Mapping[str, Place]:
-    sets = {key: content for key in layout.below(project, ".flvar") if isinstance(content := files.read(key), bytes)}
+def _contents(files: ExportFiles, layout: Layout, project: Project, options: FlareOptions) -> Contents:
+    sets = {key: content for key in layout.below(project, ".flvar") if (content := read_needed(files, key)) is not None}
     variables = variables_of(sets)
     titles: dict[str, str] = {}
 
@@ -109,8 +112,8 @@ def _places(files: ExportFiles, layout: Layout, project: Project, options: Flare
 
 def _linked_title(files: ExportFiles, key: str, variables: Mapping[str, str]) -> str:
     """Return the title of a topic as a table of contents shows it: its own, else its first heading, else its file name."""
-    content = files.read(key)
-    if not isinstance(content, bytes):
+    content = read_needed(files, key)
+    if content is None:
         return file_title(key)
     try:
         root = parse_document(content).root

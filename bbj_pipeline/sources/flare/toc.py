@@ -11,15 +11,18 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from bbj_pipeline.records import Reject
 from bbj_pipeline.sources.flare.conditions import TargetConditions, tags_of
-from bbj_pipeline.sources.flare.files import ExportFiles
+from bbj_pipeline.sources.flare.files import ExportFiles, read_needed
 from bbj_pipeline.sources.flare.project import Layout, Project, resolve_reference
 from bbj_pipeline.sources.markup import MarkupError, parse_document
 
-__all__ = ["Place", "read_tocs"]
+__all__ = ["Contents", "Place", "read_tocs"]
 
 _LINKED_TITLE = "System.LinkedTitle"
 _MAX_DEPTH = 100
+_MAX_ENTRIES = 500_000
+"""Entries that are read in all: tables that link each other twice at each level would never end."""
 _CONDITIONS = "{http://www.madcapsoftware.com/Schemas/MadCap.xsd}conditions"
 
 Path = tuple[str, ...]
@@ -33,6 +36,14 @@ class Place:
     title: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What the tables of contents of a project say: the place of each topic, and the tables that cannot be read."""
+
+    places: dict[str, Place]
+    refused: dict[str, Reject]
+
+
 def read_tocs(
     files: ExportFiles,
     layout: Layout,
@@ -42,13 +53,15 @@ def read_tocs(
     substitute: Callable[[str], str],
     target: TargetConditions,
     first: str | None,
-) -> dict[str, Place]:
+) -> Contents:
     """Return the places of all topics that stand in any table of contents of ``project``.
 
     ``title_of`` gives a linked topic's title, ``substitute`` replaces variables in entries. The table named ``first`` comes
     before the others, which are read by name; those that another one links are read only there.
     """
-    trees = {key: root for key in layout.below(project, ".fltoc") if (root := _parse(files, key)) is not None}
+    parsed = {key: _parse(files, key) for key in layout.below(project, ".fltoc")}
+    refused = {key: found for key, found in parsed.items() if isinstance(found, Reject)}
+    trees = {key: found for key, found in parsed.items() if not isinstance(found, Reject)}
     reader = _Reader(layout, project, trees, title_of, substitute, target)
     linked = {key for root in trees.values() for key in map(reader.link, root.iter("TocEntry")) if key in trees}
     wanted = (first or "").lower().removesuffix(".fltoc")
@@ -60,15 +73,20 @@ def read_tocs(
     for key in sorted(trees, key=order):
         if key not in reader.seen:
             reader.read(key, ())
-    return reader.places
+    return Contents(reader.places, refused)
 
 
-def _parse(files: ExportFiles, key: str) -> etree._Element | None:
-    content = files.read(key)
+def _parse(files: ExportFiles, key: str) -> etree._Element | Reject:
+    content = read_needed(files, key)
+    if content is None:
+        return files.refused.get(key) or Reject(key, "unreadable-toc", "the table of contents may not be read")
     try:
-        return parse_document(content).root if isinstance(content, bytes) else None
-    except MarkupError:
-        return None
+        root = parse_document(content).root
+    except MarkupError as error:
+        return Reject(key, "unreadable-toc", error.reason)
+    if root.tag != "CatapultToc":
+        return Reject(key, "unreadable-toc", "not a well-formed table of contents; its topics have their folders as place")
+    return root
 
 
 class _Reader:
@@ -89,6 +107,7 @@ class _Reader:
         self._target = target
         self.places: dict[str, Place] = {}
         self.seen: set[str] = set()
+        self._left = _MAX_ENTRIES
 
     def link(self, entry: etree._Element) -> str | None:
         """Return the key an entry links to, as the export spells it."""
@@ -100,7 +119,8 @@ class _Reader:
         self.seen.add(toc)
         trail = (*trail, toc)
         waiting = [(entry, above) for entry in reversed(self._trees[toc].findall("TocEntry"))]
-        while waiting:
+        while waiting and self._left > 0:
+            self._left -= 1
             entry, path = waiting.pop()
             if not self._target.keeps(tags_of(entry.get(_CONDITIONS, ""))):
                 continue

@@ -6,7 +6,7 @@ No files are listed here: resources come through ``read``, and what the listing 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lxml import etree
@@ -34,7 +34,8 @@ def parse_topic(raw: RawDocument, options: FlareOptions, read: ReadResource) -> 
     findings = Findings(warnings=list(parsed.warnings))
     variables: Mapping[str, str] = {}
     if may_have_madcap(raw.content):
-        variables = variables_of({key: read(key) for key in raw.dependencies if key.lower().endswith(".flvar")})
+        sets = (key for key in raw.dependencies if key.lower().endswith(".flvar"))
+        variables = variables_of({key: content for key in sets if (content := _resource(key, read)) is not None})
         resolved = resolve(root, raw.key, Scope(_snippets(raw, read), variables, parse_expression(options.conditions)))
         resolved.warnings[:0] = findings.warnings
         findings = resolved
@@ -60,8 +61,6 @@ def parse_topic(raw: RawDocument, options: FlareOptions, read: ReadResource) -> 
 def own_title(root: etree._Element, variables: Mapping[str, str], warnings: list[str]) -> str:
     """Return the text of the title element with its variables replaced; empty when there is none."""
     element = root.find("head/title")
-    if element is None:
-        element = root.find(".//title")
     return substitute(text_of(element), variables, warnings) if element is not None else ""
 
 
@@ -80,21 +79,25 @@ def variables_of(sets: Mapping[str, bytes]) -> Mapping[str, str]:
     return values
 
 
-def _snippets(raw: RawDocument, read: ReadResource) -> Any:
+def _snippets(raw: RawDocument, read: ReadResource) -> Callable[[str, str], tuple[str, bytes] | None]:
     known = {key.lower(): key for key in raw.dependencies}
     root = raw.metadata.get("project_root", "")
 
     def snippet(reference: str, base: str) -> tuple[str, bytes] | None:
         wanted = resolve_reference(reference, base=base, root=root)
         key = known.get(wanted.lower()) if wanted is not None else None
-        if key is None:
-            return None
-        try:
-            return key, read(key)
-        except KeyError:
-            return None
+        content = _resource(key, read) if key is not None else None
+        return (key, content) if key is not None and content is not None else None
 
     return snippet
+
+
+def _resource(key: str, read: ReadResource) -> bytes | None:
+    """Return a resource's bytes; ``None`` for one that was refused at the export and so does not exist."""
+    try:
+        return read(key)
+    except KeyError:
+        return None
 
 
 def _metadata(root: etree._Element, findings: Findings, raw: RawDocument) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from bbj_pipeline.sources.http.policy import (
     is_public_address,
     retry_after_seconds,
 )
+from bbj_pipeline.sources.http.transport import Transport
 from bbj_pipeline.sources.http.urls import origin_of
 
 __all__ = ["Clock", "Gone", "HttpClient", "Refused", "Reply"]
@@ -105,11 +106,13 @@ class HttpClient:
     resolve: Callable[[str], list[str]] = _resolve
 
     def __post_init__(self) -> None:
+        self._transport = Transport(self._check_peer)
         self._session = requests.Session()
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, self._transport)
         self._session.trust_env = False  # no proxy, no .netrc: an address that was checked is the one that is connected to
         self._session.headers.update({"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate"})
         self._last_request: float | None = None
-        self._public: dict[str, bool] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -190,18 +193,31 @@ class HttpClient:
 
     def _once(self, url: str, connected: str, accept: str, bound: int) -> Reply:
         self._pause()
-        deadline = self.clock.monotonic() + self.limits.deadline
-        with self._session.get(
-            connected,
-            headers={"Accept": accept},
-            timeout=(self.limits.connect, self.limits.read),
-            allow_redirects=False,
-            stream=True,
-        ) as response:
+        until = self.clock.monotonic() + self.limits.deadline
+        with (
+            self._transport.deadline(self.limits.deadline) as expired,
+            self._session.get(
+                connected,
+                headers={"Accept": accept},
+                timeout=(self.limits.connect, self.limits.read),
+                allow_redirects=False,
+                stream=True,
+            ) as response,
+        ):
             headers = {name.lower(): value for name, value in response.headers.items()}
             needed = response.status_code not in RETRY_STATUSES | _REDIRECTS
-            content = self._body(url, response, deadline, bound) if needed else b""
+            content = self._body(url, response, until, bound) if needed else b""
+            if expired():
+                raise requests.Timeout(f"{url} did not finish within {self.limits.deadline:g} s")
             return Reply(url, response.status_code, headers, content)
+
+    def _check_peer(self, host: str, address: str) -> None:
+        """Refuse a connection whose other end is private although the name resolved to public addresses a moment ago."""
+        free = {*self.trusted, *self.routes.values()}
+        if host in {urlsplit(origin).hostname for origin in free}:
+            return
+        if not is_public_address(host, lambda _: [address]):
+            raise Refused("private-address", f"{host} connected to an address that is not public")
 
     def _body(self, url: str, response: requests.Response, deadline: float, bound: int) -> bytes:
         """Read the decoded body in small blocks; neither its length nor its pace is the server's to choose."""

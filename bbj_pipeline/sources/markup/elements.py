@@ -1,10 +1,15 @@
-"""Which elements are blocks and which are never content, and their names without a namespace. Nothing is read here."""
+"""Which elements are blocks and which are never content, their names without a namespace, and their anchors.
+
+No text is read here.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["BLOCK_TAGS", "HEADINGS", "SKIPPED_TAGS", "VOID_TAGS", "local_name"]
+from lxml import etree
+
+__all__ = ["BLOCK_TAGS", "HEADINGS", "SKIPPED_TAGS", "VOID_TAGS", "anchor_of", "local_name"]
 
 
 def _names(words: str) -> frozenset[str]:
@@ -32,3 +37,12 @@ def local_name(tag: Any) -> str:
     if not isinstance(tag, str):
         return ""
     return tag.rpartition("}")[2]
+
+
+def anchor_of(heading: etree._Element) -> str | None:
+    """Return the fragment a URL may point to: the heading's ``id`` or ``name``, or that of an ``a`` inside it."""
+    for element in (heading, *heading.iterdescendants("a")):
+        anchor = element.get("id") or element.get("name")
+        if anchor:
+            return anchor
+    return None

@@ -25,7 +25,8 @@ _LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{3000,}")
 _MAX_LOGGED = 5
 _XHTML_NAMESPACE = "http://www.w3.org/1999/xhtml"
 _XHTML = f"{{{_XHTML_NAMESPACE}}}"
-_CAPITAL_TAG = re.compile(r"<[A-Z]")
+_DEFAULT_NAMESPACE = re.compile(rf"""\A(<html\b[^<>]*?)\sxmlns\s*=\s*["']{_XHTML_NAMESPACE}["']""")
+_CAPITAL_TAG = re.compile(r"<(?!MadCap:)[A-Z]")
 _DOCTYPE = re.compile(r"<!DOCTYPE\b[^\[>]*(?:\[.*?\]\s*)?>", re.I | re.S)
 _NAMED_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z][A-Za-z0-9]*;)")
 _SELF_CLOSED = re.compile(r"""<([a-zA-Z][\w:.-]*)((?:\s[^<>]*)?)(?<=[\w"'\s])/>""")
@@ -73,6 +74,7 @@ def parse_document(content: bytes, *, encoding: str | None = None) -> Parsed:
     body = text[_prolog_end(text) :]
     if "&" in body:
         body = _NAMED_ENTITY.sub(_resolve_entity, body)
+    body = _DEFAULT_NAMESPACE.sub(r"\1", body, count=1)  # cheaper here than on each element
     root, strict_error = _parse_strict(body)
     if root is not None:
         return Parsed(_plain_names(root, shouting=_CAPITAL_TAG.search(body) is not None), decoded.warnings, decoded.encoding)

@@ -1,12 +1,18 @@
-"""Builds the full grid of one table from its cells as they are read. No markup is walked here."""
+"""Builds the full grid of one table from its cells as they are read, and says what its markup means for its shape.
+
+The content of cells is read by the walker, not here.
+"""
 
 from __future__ import annotations
 
-from itertools import takewhile
+from itertools import islice, takewhile
+
+from lxml import etree
 
 from bbj_pipeline.records import Block
+from bbj_pipeline.sources.markup.elements import HEADINGS
 
-__all__ = ["TableBuilder"]
+__all__ = ["TableBuilder", "is_layout", "span_of"]
 
 _MAX_COLSPAN = 1000
 """HTML Living Standard, 4.9.11: a larger ``colspan`` counts as 1000."""
@@ -27,6 +33,11 @@ class TableBuilder:
         self._column = 0
         self._covered = 0
         self._all_headers = True
+
+    @property
+    def only_headers(self) -> bool:
+        """Whether all rows so far are header rows; header rows are only counted while they lead."""
+        return all(self._headers[-1:])
 
     def start_row(self, *, header: bool) -> None:
         """Begin a row; ``header`` says that its section or its source makes it a header row."""
@@ -54,18 +65,24 @@ class TableBuilder:
         """Put a cell into the next free column; the columns and rows it spans stay empty."""
         if not self._open_row:
             self.start_row(header=False)
+        self._all_headers = self._all_headers and header
         row = self._rows[-1]
         while self._column in self._reserved:
             self._column += 1
         row[self._column] = text
-        self._covered += min(colspan, _MAX_COLSPAN)
-        end = self._column + (max(1, min(colspan, _MAX_COLSPAN)) if self._covered <= _MAX_CELLS else 1)
-        for covered in range(self._column, end):
+        self._column += 1
+        if colspan != 1 or rowspan != 1:
+            self._span(row, min(colspan, _MAX_COLSPAN), rowspan)
+
+    def _span(self, row: dict[int, str], colspan: int, rowspan: int) -> None:
+        """Cover the columns right of the cell just put, and those of the rows below, with empty cells."""
+        self._covered += colspan
+        start = self._column - 1
+        self._column = start + (max(1, colspan) if self._covered <= _MAX_CELLS else 1)
+        for covered in range(start, self._column):
             row.setdefault(covered, "")
             if rowspan != 1:
                 self._reserved[covered] = rowspan if rowspan > 1 else _MAX_CELLS
-        self._column = end
-        self._all_headers = self._all_headers and header
 
     def blocks(self) -> list[Block]:
         """Return stray text, the table (when any cell has text) and the tables that stood inside its cells."""
@@ -77,3 +94,21 @@ class TableBuilder:
         grid = tuple(tuple(row.get(column, "") for column in range(width if full else max(row) + 1)) for row, _ in rows)
         header_rows = sum(1 for _ in takewhile(bool, (header for _, header in rows)))
         return [*self.before, Block("table", rows=grid, header_rows=header_rows), *self.after]
+
+
+def span_of(element: etree._Element, name: str) -> int:
+    """Return a span attribute; what is not a number is 1, as in browsers."""
+    value = element.get(name)
+    if value is None:
+        return 1
+    value = value.strip()
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 6 else 1
+
+
+def is_layout(table: etree._Element) -> bool:
+    """Say whether a table only places content on the page: it has one cell, or headings stand in its data cells."""
+    for heading in table.iterdescendants(*HEADINGS):
+        cell = next(heading.iterancestors("td", "th"), None)
+        if cell is not None and cell.tag == "td":
+            return True
+    return len(list(islice(table.iterdescendants("td", "th"), 2))) < 2

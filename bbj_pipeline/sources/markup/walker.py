@@ -7,25 +7,22 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
 from typing import Any
 
 from lxml import etree
 
 from bbj_pipeline.records import Block
 from bbj_pipeline.sources.markup.code import code_text, language_of, text_of
-from bbj_pipeline.sources.markup.elements import BLOCK_TAGS, HEADINGS, SKIPPED_TAGS, local_name
+from bbj_pipeline.sources.markup.elements import BLOCK_TAGS, HEADINGS, SKIPPED_TAGS, anchor_of, local_name
 from bbj_pipeline.sources.markup.profile import DEFAULT, Code, MarkupProfile
-from bbj_pipeline.sources.markup.tables import TableBuilder
+from bbj_pipeline.sources.markup.tables import TableBuilder, is_layout, span_of
 
 __all__ = ["to_blocks"]
 
 _BREAK = "\x1e"
 """Stands for ``<br>`` in the buffer; a control character that markup cannot contain."""
 _INVISIBLE = str.maketrans(dict.fromkeys("\u200b\u00ad\ufeff"))
-_LAYOUT_SAMPLE = 20_000
-"""Elements of a table that are looked at to tell whether it is layout: enough for any page, and bounded in nested ones."""
 _ITEM_TAGS = frozenset(("li", "dt", "dd"))
 _LIST_TAGS = frozenset(("ul", "ol", "menu", "dir", "dl"))
 
@@ -59,6 +56,10 @@ class _Context:
     table: TableBuilder | None = None
     lines: list[str] | None = None
 
+    def inside(self, *, depth: int | None = None, item: int | None = None, heading: int | None = None) -> _Context:
+        """Return the context of an element inside this one: what encloses it stays, what the next run is begins anew."""
+        return _Context(self.depth if depth is None else depth, item, heading, None, self.note, self.table, self.lines)
+
 
 @dataclass(slots=True)
 class _Frame:
@@ -66,6 +67,7 @@ class _Frame:
 
     element: etree._Element
     children: Iterator[etree._Element]
+    is_block: bool = False
     leave: Callable[[], None] | None = None
     tabs: deque[str] | None = None
 
@@ -136,20 +138,24 @@ class _Walker:
         if role == "tablist":
             self._tablist(element)
             return False
-        frame = _Frame(element, iter(element))
         if role == "tabpanel":
             self._tab_label()
-        leave = self._note(element)
+        leave = self._note(element) if self.profile.note is not None else None
         if leave is None:
             leave = self._open(tag, element)
-        frame.leave = leave
         if element.text:
             self.buffer.append(element.text)
-        self.frames.append(frame)
-        return True
+        if len(element):
+            self.frames.append(_Frame(element, iter(element), True, leave))
+            return True
+        if self.buffer:
+            self._flush()
+        if leave is not None:
+            leave()
+        return False
 
     def _end(self, frame: _Frame) -> None:
-        if self.buffer and (frame.leave is not None or frame.element.tag in BLOCK_TAGS):
+        if self.buffer and frame.is_block:
             self._flush()
         while frame.tabs:  # a tab bar whose panels are not in the page
             self._text(frame.tabs.popleft())
@@ -170,11 +176,13 @@ class _Walker:
         context = self.context
         if tag in _ITEM_TAGS:
             depth = max(1, context.depth) + (tag == "dd")
-            return self._enter(replace(context, item=depth, heading=None))
+            return self._enter(context.inside(item=depth))
         if tag in _LIST_TAGS:
-            return self._enter(replace(context, depth=context.depth + 1, item=None, heading=None))
+            return self._enter(context.inside(depth=context.depth + 1))
         if tag in HEADINGS:
-            return self._enter(replace(context, heading=HEADINGS[tag], anchor=_anchor(element), item=None))
+            inside = context.inside(heading=HEADINGS[tag])
+            inside.anchor = anchor_of(element)
+            return self._enter(inside)
         if tag == "table":
             return self._table(element)
         if tag == "tr" and context.table is not None:
@@ -248,7 +256,9 @@ class _Walker:
             return None
         if self.context.lines is not None and note.title:
             self.context.lines.append(note.title)
-        return self._enter(replace(self.context, note=_NoteState(note.title), item=None, heading=None))
+        inside = self.context.inside()
+        inside.note = _NoteState(note.title)
+        return self._enter(inside)
 
     def _tablist(self, element: etree._Element) -> None:
         labels = [text_of(tab) for tab in element.iterdescendants(etree.Element) if tab.get("role") == "tab"]
@@ -265,11 +275,13 @@ class _Walker:
     # -- tables -----------------------------------------------------------------------------------------------------------
 
     def _table(self, element: etree._Element) -> Callable[[], None] | None:
-        if self.context.lines is None and _is_layout(element):
+        if self.context.lines is None and is_layout(element):
             return None
         builder = TableBuilder()
         outer = self.context
-        restore = self._enter(replace(outer, table=builder, lines=None, item=None, heading=None))
+        inside = outer.inside()
+        inside.table, inside.lines = builder, None
+        restore = self._enter(inside)
 
         def leave() -> None:
             restore()
@@ -285,14 +297,8 @@ class _Walker:
         section = element.getparent()
         in_head = section is not None and local_name(section.tag) == "thead"
         hook = self.profile.header_row
-        builder.start_row(header=in_head or (hook is not None and hook(element)))
-        restore = self._enter(replace(self.context, lines=None))
-
-        def leave() -> None:
-            restore()
-            builder.end_row()
-
-        return leave
+        builder.start_row(header=in_head or (hook is not None and builder.only_headers and hook(element)))
+        return builder.end_row
 
     def _cell(self, tag: str, element: etree._Element, builder: TableBuilder) -> Callable[[], None]:
         lines: list[str] = []
@@ -300,39 +306,7 @@ class _Walker:
 
         def leave() -> None:
             restore()
-            colspan, rowspan = _span(element, "colspan"), _span(element, "rowspan")
+            colspan, rowspan = span_of(element, "colspan"), span_of(element, "rowspan")
             builder.add_cell("\n".join(lines), colspan=max(1, colspan), rowspan=rowspan, header=tag == "th")
 
         return leave
-
-
-def _span(element: etree._Element, name: str) -> int:
-    """Return a span attribute; what is not a number is 1, as in browsers."""
-    value = element.get(name)
-    if value is None:
-        return 1
-    value = value.strip()
-    return int(value) if value.isascii() and value.isdecimal() and len(value) < 6 else 1
-
-
-def _is_layout(table: etree._Element) -> bool:
-    """Say whether a table only places content on the page: it has one cell, or headings stand in its data cells."""
-    cells = 0
-    for element in islice(table.iterdescendants(etree.Element), _LAYOUT_SAMPLE):
-        name = local_name(element.tag)
-        if name in ("td", "th"):
-            cells += 1
-        elif name in HEADINGS:
-            cell = next(element.iterancestors("td", "th"), None)
-            if cell is not None and cell.tag == "td":
-                return True
-    return cells <= 1
-
-
-def _anchor(heading: etree._Element) -> str | None:
-    """Return the fragment a URL may point to: the heading's ``id`` or ``name``, or that of an ``a`` inside it."""
-    for element in (heading, *heading.iterdescendants("a")):
-        anchor = element.get("id") or element.get("name")
-        if anchor:
-            return anchor
-    return None

@@ -13,7 +13,7 @@ import yaml
 __all__ = ["FrontMatter", "FrontMatterError", "document_metadata", "split_front_matter"]
 
 _FENCE = re.compile(r"\A---[ \t]*\n(.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_MAX_CHARACTERS = 65_536
+_MAX_CHARACTERS = 16_384
 """Front matter is a few lines; a longer one is a horizontal rule somewhere far below, or an attack on the YAML reader."""
 _KNOWN = (
     "since_version", "deprecated_in", "still_valid", "supersedes", "superseded_by", "migration_note", "related", "description",

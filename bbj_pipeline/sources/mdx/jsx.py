@@ -36,8 +36,8 @@ _LITERAL = re.compile(rf"\{{\s*({_STRING})\s*\}}\Z")
 _NAME_OF_FRONT_MATTER = re.compile(r"\{\s*frontMatter\.(\w+)\s*\}\Z")
 _ESCAPED = re.compile(r"\\(.)")
 
-_IMPORT = re.compile(r"""import\s+(?:['"]|[\w$*{][^'"]*?\sfrom\s*['"])""")
-_IMPORT_START = re.compile(r"import\s+(?:['\"]|[\w$]+\s*(?:,\s*[{*]|\s+from\s*['\"])|\*\s*as\s|\{)")
+_IMPORT = re.compile(r"""import\s+(?:type\s+)?(?:['"]|[\w$*{][^'"]*?\sfrom\s*['"])""")
+_IMPORT_START = re.compile(r"import\s+(?:type\s+(?=[\w$*{]))?(?:['\"]|[\w$]+\s*(?:,\s*[{*]|\s+from\s*['\"])|\*\s*as\s|\{)")
 _EXPORT_START = re.compile(
     r"export\s+(?:(?:const|let|var)\s+[\w$\[{][^=\n]*=|(?:async\s+)?function\b|class\s+\w+\s*[{e]|default\s+(?:function|class|[({\[]"
     r"|[\w$.]+;?\s*$)|\{|\*\s*(?:as\b|from\b))"
@@ -120,7 +120,7 @@ def esm_end(lines: list[str]) -> int:
         return 0
     depth = 0
     for number, line in enumerate(lines):
-        bare = re.sub(_STRING, "", line)
+        bare = re.sub(_STRING, "''", line)
         depth += sum(bare.count(c) for c in "([{") - sum(bare.count(c) for c in ")]}")
         if depth <= 0 and not bare.rstrip().endswith(("=", "=>", ",", "from")):
             whole = "\n".join(lines[: number + 1])

@@ -59,7 +59,7 @@ class MdxSource(Source[MdxOptions]):
     def parse(self, raw: RawDocument, options: MdxOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield the topic of one file, or a ``Reject``: ``draft``, ``front-matter``, ``empty``, ``binary``, ``too-deep``, …"""
         text, encoding = _decode(raw.content)
-        if text.count("\0") > len(text) // 100:
+        if raw.content.count(b"\0") * 10 > len(raw.content) and not encoding.startswith("utf-16"):
             yield Reject(raw.key, "binary", "the file is not text: export the Markdown sources")
             return
         try:
@@ -170,7 +170,7 @@ def _title(key: str, front_matter: FrontMatter, blocks: tuple[Block, ...]) -> st
 
 
 def _decode(content: bytes) -> tuple[str, str]:
-    """Return the text with ``\\n`` line ends and its encoding: by byte order mark, UTF-8, else windows-1252."""
+    """Return the text (``\\n`` line ends, no U+0000) and its encoding: by byte order mark, UTF-8, else windows-1252."""
     for mark, name in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
         if content.startswith(mark):
             text, encoding = content[len(mark) :].decode(name, "replace"), name
@@ -180,4 +180,4 @@ def _decode(content: bytes) -> tuple[str, str]:
             text, encoding = content.decode("utf-8"), "utf-8"
         except UnicodeDecodeError:
             text, encoding = content.decode("cp1252", "replace"), "cp1252"
-    return text.replace("\r\n", "\n").replace("\r", "\n"), encoding
+    return text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"), encoding

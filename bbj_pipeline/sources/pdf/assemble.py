@@ -204,7 +204,8 @@ def _prose(texts: list[str], hyphenated: frozenset[str]) -> str:
         head = _HEAD.match(part)
         if broken and head and head.group(0)[0].islower():
             whole = f"{broken.group(1)}-{head.group(0)}".casefold()
-            keep = whole in hyphenated and not text.endswith("\u00ad")
+            known = whole in hyphenated or broken.group(1).isupper()
+            keep = known and not text.endswith("\u00ad")
             text = (text if keep else text[:-1]) + part
         elif text.endswith(("-", "/")) and not text.endswith((" -", " /")):
             text += part

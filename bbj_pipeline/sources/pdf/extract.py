@@ -74,9 +74,13 @@ class OutlineEntry:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What the worker found in a file. ``failed`` and ``skipped`` are numbers of pages without their text."""
+    """What the worker found in a file. ``modified`` is the date its metadata gives, ISO 8601 in UTC.
+
+    ``failed`` (broken) and ``skipped`` (over the limits) are numbers of pages whose text is missing.
+    """
 
     title: str | None
+    modified: str | None
     pages: tuple[Page, ...]
     outline: tuple[OutlineEntry, ...]
     page_count: int
@@ -127,6 +131,7 @@ def _read(key: str, done: subprocess.CompletedProcess[bytes], limits: Limits) ->
         return Reject(key, code, reason)
     return Extracted(
         title=answer["title"],
+        modified=answer["modified"],
         pages=tuple(_page(page) for page in answer["pages"]),
         outline=tuple(OutlineEntry(*entry) for entry in answer["outline"]),
         page_count=answer["page_count"],

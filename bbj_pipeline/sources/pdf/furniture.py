@@ -15,7 +15,6 @@ __all__ = ["furniture"]
 
 _ZONE = 0.13
 """Share of the page's height at its top and bottom where furniture may stand."""
-_WIDE_ZONE = 0.25
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(r"^\W*(page\s*)?(\d{1,4}|[ivxlc]{1,7})(\s*(of|/|\|)\s*\d{1,4})?\W*$", re.IGNORECASE)
 
@@ -25,19 +24,21 @@ def furniture(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> froz
 
     A line runs when it stands in the top or bottom margin and its text, numbers aside, stands at that height on at least
     three pages and a quarter of all, or on two where three pages in ten have such a repeated line (a chapter's name); or when
-    it is a page number, and two pages at least have one at that height.
+    it is a page number, and two pages at least have one at that height; or when half of the pages end in its text, at whatever
+    height (a last page may be short).
     """
     places = [
         (page, index, line)
         for page, lines in enumerate(pages)
         for index, line in enumerate(lines)
-        if _in_margin(line, lines, heights[page])
+        if line.text and _may_run(line, lines, heights[page])
     ]
     texts = Counter({slot: len(seen) for slot, seen in _pages_by(places, _slot).items()})
     heights_repeated: dict[int, set[int]] = defaultdict(set)
     for page, _, line in places:
         if texts[_slot(line)] >= 2:
             heights_repeated[_height(line)].add(page)
+    edges = _pages_by([place for place in places if not min(_beyond(place[2], pages[place[0]]))], _words)
     numbers = _pages_by([place for place in places if _PAGE_NUMBER.match(place[2].text)], _height)
     found = set()
     for page, index, line in places:
@@ -48,7 +49,8 @@ def furniture(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> froz
             and len(numbers.get(_height(line), ())) >= 2
             and min(_beyond(line, pages[page])) <= 2
         )
-        if often or chapter or number:
+        at_edge = not min(_beyond(line, pages[page])) and len(edges.get(_words(line), ())) >= max(3, len(pages) / 2)
+        if often or chapter or number or at_edge:
             found.add((page, index))
     return frozenset(found)
 
@@ -60,10 +62,9 @@ def _pages_by(places: list[tuple[int, int, Line]], name: Callable[[Line], object
     return grouped
 
 
-def _in_margin(line: Line, lines: Sequence[Line], height: float) -> bool:
-    """Whether a line stands in the margin: near the page's edge, or outermost where margins are wide."""
-    zone = _WIDE_ZONE if not min(_beyond(line, lines)) else _ZONE
-    return line.y < zone * height or line.y > (1 - zone) * height
+def _may_run(line: Line, lines: Sequence[Line], height: float) -> bool:
+    """Whether a line stands where furniture does: near the page's edge, or outermost on the page."""
+    return line.y < _ZONE * height or line.y > (1 - _ZONE) * height or not min(_beyond(line, lines))
 
 
 def _height(line: Line) -> int:
@@ -71,7 +72,11 @@ def _height(line: Line) -> int:
 
 
 def _slot(line: Line) -> object:
-    return _DIGITS.sub("#", " ".join(line.text.split())), _height(line), line.size
+    return _words(line), _height(line), line.size
+
+
+def _words(line: Line) -> str:
+    return _DIGITS.sub("#", " ".join(line.text.split()))
 
 
 def _beyond(line: Line, lines: Sequence[Line]) -> tuple[int, int]:

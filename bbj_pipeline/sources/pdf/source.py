@@ -57,7 +57,7 @@ class PdfSource(Source[PdfOptions]):
             return
         found = lay_out(extracted)
         if not any(block.type != "heading" for block in found.blocks):
-            yield Reject(raw.key, "no-text", f"{extracted.page_count} pages without text: run OCR on it and export it again")
+            yield _without_text(raw.key, extracted)
             return
         folder, _, name = raw.key.rpartition("/")
         yield Topic(
@@ -67,10 +67,16 @@ class PdfSource(Source[PdfOptions]):
             blocks=found.blocks,
             url=public_url_of(options.public_url, raw.key),
             section_path=tuple(folder.split("/")) if folder else (),
-            metadata=_metadata(raw, extracted, found),
+            metadata=_metadata(extracted, found),
             raw_key=raw.key,
             raw_sha256=raw.sha256,
         )
+
+
+def _without_text(key: str, extracted: Extracted) -> Reject:
+    if extracted.failed:
+        return Reject(key, "damaged", f"no text, and {len(extracted.failed)} of {extracted.page_count} pages cannot be read")
+    return Reject(key, "no-text", f"no text on any page ({extracted.page_count}): run OCR on it and export it again")
 
 
 def _password(key: str, options: PdfOptions) -> str | None:
@@ -78,9 +84,9 @@ def _password(key: str, options: PdfOptions) -> str | None:
     return secret.get_secret_value() if secret else None
 
 
-def _metadata(raw: RawDocument, extracted: Extracted, found: LaidOut) -> dict[str, Any]:
+def _metadata(extracted: Extracted, found: LaidOut) -> dict[str, Any]:
     values: dict[str, Any] = {
-        "last_updated": raw.last_modified,
+        "last_updated": extracted.modified,
         "pages": extracted.page_count,
         "outline_entries": len(extracted.outline),
         "running_lines_removed": found.running_lines,

@@ -14,10 +14,11 @@ import math
 import re
 import sys
 import warnings
+from datetime import UTC
 from typing import Any
 
 from pypdf import PdfReader
-from pypdf.errors import FileNotDecryptedError, PyPdfError
+from pypdf.errors import FileNotDecryptedError, LimitReachedError, PyPdfError
 
 _MONOSPACED = re.compile(
     r"courier|mono|consol|menlo|monaco|typewriter|cmtt|fixed|andale|inconsolata|lettergothic|sourcecode|firacode|1mn|1m-", re.I
@@ -91,7 +92,7 @@ def _extract(content: bytes, limits: dict[str, Any]) -> dict[str, Any]:
     for number, page in enumerate(reader.pages, start=1):
         try:
             pages.append({"number": number, **_page(page, budget)})
-        except TooMuch:
+        except (TooMuch, LimitReachedError):
             skipped.append(number)
         except (MemoryError, Refused):
             raise
@@ -101,6 +102,7 @@ def _extract(content: bytes, limits: dict[str, Any]) -> dict[str, Any]:
         raise Refused(*(("damaged", "no page can be read") if failed else ("too-large", "every page is over the limits")))
     return {
         "title": _title(reader),
+        "modified": _modified(reader),
         "outline": _outline(reader),
         "pages": pages,
         "page_count": count,
@@ -229,6 +231,16 @@ def _title(reader: PdfReader) -> str | None:
     except Exception:  # broken metadata is no reason to lose the text
         return None
     return str(found).strip() or None if found else None
+
+
+def _modified(reader: PdfReader) -> str | None:
+    try:
+        found = reader.metadata and (reader.metadata.modification_date or reader.metadata.creation_date)
+    except Exception:  # a date nobody can read is no date
+        return None
+    if not found:
+        return None
+    return (found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)).isoformat()
 
 
 def _outline(reader: PdfReader) -> list[list[Any]]:

@@ -39,6 +39,8 @@ def serve(handler: Handler) -> Iterator[str]:
     class Request(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = 30
+        wbufsize = -1  # head and body in one write: two small ones wait for each other's acknowledgement, 40 ms a request
+        disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
             answer = handler(self.path)
@@ -72,7 +74,7 @@ def serve(handler: Handler) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Request) as server:
         server.daemon_threads = True
         server.block_on_close = False  # an idle keep-alive connection must not hold up the end of a run
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}"

@@ -16,6 +16,9 @@ from bbj_pipeline.sources.replay.server import Answer, serve
 
 __all__ = ["serve_site", "site_answer"]
 
+_TYPES = mimetypes.MimeTypes()
+"""Python's own table, the same on every machine."""
+
 
 @contextmanager
 def serve_site(folder: Path, *, base_path: str = "/") -> Iterator[str]:
@@ -59,7 +62,7 @@ def _file(root: Path, path: Path) -> Answer | None:
         content, modified = real.read_bytes(), real.stat().st_mtime
     except OSError:
         return None
-    media_type = mimetypes.guess_type(real.name)[0] or "application/octet-stream"
+    media_type = _TYPES.guess_type(real.name)[0] or "application/octet-stream"
     if media_type.startswith("text/html"):
         media_type = "text/html"  # without a charset: the document's own declaration decides
     return Answer(200, content, media_type, {"Last-Modified": formatdate(modified, usegmt=True)})

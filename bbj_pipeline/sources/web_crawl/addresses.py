@@ -12,6 +12,8 @@ __all__ = ["Scope", "clean_path", "is_page_address", "is_utility_page", "joined"
 
 _MAX_URL = 2_000
 _PAGE_TYPES = ("text/html", "application/xhtml+xml")
+_TYPES = mimetypes.MimeTypes()
+"""Python's own table alone: the machine's mime.types knows extensions such as ``.2`` (a manual page) and differs everywhere."""
 _INDEXES = ("index.html", "index.htm", "index.xhtml")
 _UTILITY_NAMES = frozenset(("404", "search"))
 
@@ -84,14 +86,15 @@ def _host(url: str) -> str:
 
 def is_page_address(url: str) -> bool:
     """Say whether a link may lead to a page: its path has no extension, an unknown one, or one of HTML."""
-    guessed = mimetypes.guess_type(urlsplit(url).path, strict=False)[0]
+    guessed = _TYPES.guess_type(urlsplit(url).path, strict=False)[0]
     return guessed is None or guessed in _PAGE_TYPES or "php" in guessed
 
 
 def is_utility_page(path: str) -> bool:
     """Say whether a page, by its path below the site's root, is the error page or the search page of a generated site.
 
-    Both stand at the root, or one level down where the site has languages; a topic ``guide/chapter/search`` is a topic.
+    Both stand at the root, or one level down where the site has languages; a topic ``guide/chapter/search`` is a topic. A file
+    ``404.html`` is an error page wherever it stands.
     """
     parts = [part for part in path.strip("/").split("/") if part]
     if parts and parts[-1].lower() in _INDEXES:

@@ -76,7 +76,8 @@ class Crawl:
         Raises ``SourceUnavailable`` when the start page or robots.txt does not come, or the site stops answering.
         """
         robots = self._robots()
-        self.client.delay = max(self.client.delay, robots.delay)
+        if not self.client.routes:  # a replay asks nobody's server
+            self.client.delay = max(self.client.delay, robots.delay)
         self._enqueue(self.scope.start, 0, robots)
         self._read_sitemaps(robots)
         while self._queue:

@@ -39,6 +39,12 @@ class Objects:
         if not isinstance(item, Mapping):
             self.reject(key, "not-an-object", f"expected a JSON object of the REST API, found {type(item).__name__}")
             return
+        try:
+            self._file(item, key)
+        except RecursionError:
+            self.reject(key, "too-deep", "the JSON nests too deeply to be written again")
+
+    def _file(self, item: Mapping[str, Any], key: str) -> None:
         shape = shape_of(item)
         if shape == "document":
             self._add_document(item)

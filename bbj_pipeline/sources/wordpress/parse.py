@@ -16,7 +16,7 @@ from bbj_pipeline.sources.http.urls import url_path
 from bbj_pipeline.sources.markup import MarkupError, parse_fragment, text_of, to_blocks
 from bbj_pipeline.sources.wordpress.profile import PROFILE
 from bbj_pipeline.sources.wordpress.shapes import gmt_as_iso, rendered, term_key
-from bbj_pipeline.sources.wordpress.shortcodes import remove_shortcodes, repair
+from bbj_pipeline.sources.wordpress.shortcodes import may_have_shortcodes, remove_shortcodes, repair
 
 __all__ = ["parse_post"]
 
@@ -37,15 +37,17 @@ def parse_post(raw: RawDocument, public_url: str | None, read: ReadResource) -> 
     if problem is not None:
         return Reject(raw.key, *problem)
     try:
-        root = parse_fragment(repair(rendered(post, "content") or ""))
-        remove_shortcodes(root)
+        html = rendered(post, "content") or ""
+        root = parse_fragment(repair(html))
+        if may_have_shortcodes(html):
+            remove_shortcodes(root)
         blocks = to_blocks(root, PROFILE)
-        title = text_of(parse_fragment(rendered(post, "title") or ""))
+        title = _inline_text(rendered(post, "title") or "")
+        section_path, keywords = _sections(post, raw, read)
     except MarkupError as error:
         return Reject(raw.key, error.code, error.reason)
     if not blocks:
         return Reject(raw.key, "no-text", "the post holds media only: no text could be read")
-    section_path, keywords = _sections(post, raw, read)
     changed = gmt_as_iso(post.get("modified_gmt")) or gmt_as_iso(post.get("date_gmt"))
     metadata = {"type": post.get("type"), "last_updated": changed, "keywords": keywords}
     headings = (block.text for block in blocks if block.type == "heading")
@@ -121,4 +123,9 @@ def _named(term: Mapping[str, Any]) -> tuple[str, ...]:
     name = term.get("name")
     if not isinstance(name, str) or term.get("slug") == _UNNAMED:
         return ()
-    return (text_of(parse_fragment(name)),)
+    return (_inline_text(name),)
+
+
+def _inline_text(html: str) -> str:
+    """Return the text of a title or name, which WordPress gives as HTML."""
+    return text_of(parse_fragment(html)) if "<" in html or "&" in html else " ".join(html.split())

@@ -43,9 +43,8 @@ def _classes(element: etree._Element) -> frozenset[str]:
 
 
 def _chrome(element: etree._Element) -> bool:
-    if not element.attrib:
-        return False
-    return element.get("id") in _CHROME_IDS or not _CHROME_CLASSES.isdisjoint(_classes(element))
+    classes = element.get("class")
+    return (classes is not None and not _CHROME_CLASSES.isdisjoint(classes.split())) or element.get("id") in _CHROME_IDS
 
 
 def _code(element: etree._Element) -> Code | None:

@@ -30,20 +30,19 @@ def shape_of(item: Mapping[str, Any]) -> Shape:
     """
     if "code" in item and "message" in item and "id" not in item:
         return "error"
-    if "taxonomy" in item and "name" in item and "id" in item:
+    number, kind = item.get("id"), str(item.get("type"))
+    numbered = isinstance(number, int) and not isinstance(number, bool)
+    if "taxonomy" in item and "name" in item and numbered:
         return "term"
-    if item.get("type") == "attachment" or "media_type" in item:
+    if kind == "attachment" or "media_type" in item:
         return "media"
-    if "author_name" in item or item.get("type") == "comment":
+    if "author_name" in item or kind == "comment":
         return "comment"
     if "avatar_urls" in item and "title" not in item:
         return "user"
-    if "routes" in item or "rest_base" in item:
+    if "routes" in item or "rest_base" in item or kind in _NOT_DOCUMENTS:
         return "description"
-    if item.get("type") in _NOT_DOCUMENTS:
-        return "description"
-    number = item.get("id")
-    if isinstance(number, int) and not isinstance(number, bool) and "title" in item and ("link" in item or "slug" in item):
+    if numbered and "title" in item and ("link" in item or "slug" in item):
         return "document"
     described = [value for value in item.values() if isinstance(value, Mapping)]
     if described and len(described) == len(item) and all("rest_base" in value for value in described):

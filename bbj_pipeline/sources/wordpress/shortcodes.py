@@ -10,7 +10,7 @@ import re
 
 from lxml import etree
 
-__all__ = ["remove_shortcodes", "repair"]
+__all__ = ["may_have_shortcodes", "remove_shortcodes", "repair"]
 
 _PREFIXED = "vc|et_pb|fusion|av|su|mk|cs|nectar|fl"
 """Page builders and shortcode collections: all their shortcodes begin so, followed by ``_``."""
@@ -60,6 +60,11 @@ def _as_pre(match: re.Match[str]) -> str:
     body = _PARAGRAPH.sub("", _LINE_END.sub(lambda end: "\n\n" if end[0][1] == "/" else "\n", match["body"]))
     language = f' class="language-{match["lang"]}"' if match["lang"] else ""
     return f"<pre{language}>{body}</pre>"
+
+
+def may_have_shortcodes(html: str) -> bool:
+    """Say whether a shortcode can stand in ``html`` at all: most posts have no bracket, and need no walk."""
+    return "[" in html or "&#91;" in html
 
 
 def remove_shortcodes(root: etree._Element) -> None:

@@ -64,8 +64,9 @@ class WordPressSource(Source[WordPressOptions]):
 
 def _read(options: WordPressOptions) -> tuple[Objects, list[Unfetched]]:
     if options.url is not None:
-        origin = frozenset({origin_of(options.url)})
-        with HttpClient(origin, trusted=origin, limits=options.limits, delay=options.pause) as client:
+        host = origin_of(options.url).partition("//")[2]
+        origins = frozenset((f"http://{host}", f"https://{host}"))  # sites move from http to https by redirect
+        with HttpClient(origins, trusted=origins, limits=options.limits, delay=options.pause) as client:
             return read_site(client, options.url, options.types)
     if options.path is not None:
         return read_dump(recorded_folder(options, "wordpress")), []

@@ -77,7 +77,7 @@ def _choose(tail: Sequence[tuple[Piece, str, int]], size: int, most: int, draft:
         used += tokens
         if used >= least:
             break
-    if not kept:
+    if used < least:  # the chunk before ends in less prose than that: nothing to share
         return None
     return _as_piece(kept, used, draft)
 

@@ -13,7 +13,7 @@ from bbj_pipeline.records import DocType, Topic
 from bbj_pipeline.stages.chunks.headers import HeaderMaker
 from bbj_pipeline.stages.chunks.pieces import PROSE_KINDS, Counter, Piece, size_of
 from bbj_pipeline.stages.chunks.sections import Section
-from bbj_pipeline.stages.chunks.splitting import split_piece, split_prose
+from bbj_pipeline.stages.chunks.splitting import sentences, split_piece, split_prose
 
 __all__ = ["OVERLAP_MAX", "OVERLAP_MIN", "Draft", "Limits", "Packer", "limits_for"]
 
@@ -32,6 +32,8 @@ _TARGETS: dict[DocType, tuple[int, int]] = {
 }
 _PAIR_LIMIT = 900
 """A migration section with at least two code blocks stays whole up to here: legacy and modern pattern in one chunk."""
+_CAPTION_TOKENS = 12
+"""A paragraph up to this length without a full stop is a caption or a heading in disguise."""
 _MEMBER_LEVEL = 3
 """In an API reference a heading of this level is one method or property."""
 
@@ -145,6 +147,8 @@ class Packer:
     def _refine(self, pieces: Sequence[Piece], room: int, hard: int) -> list[Piece]:
         """Split what does not fit, and longer prose by sentences, so that the parts come out even."""
         fine: list[Piece] = []
+        large = [piece for piece in pieces if piece.kind in PROSE_KINDS and piece.tokens > room // 3]
+        self._counter.count([sentence for piece in large for sentence in sentences(piece.text)])  # one batch, then known
         for piece in pieces:
             if piece.kind in PROSE_KINDS and piece.tokens > room // 3:
                 fine.extend(split_prose(piece, self._without_overlap(room), self._counter))
@@ -210,13 +214,20 @@ def _has_members(section: Section) -> bool:
 
 
 def _carried(current: Sequence[Piece], following: Piece, limit: int, joint: int) -> list[Piece]:
-    """Return what must go with the following piece: headings, and a line that introduces code, a table or a list."""
+    """Return what must go with the following piece: headings, and a line that introduces it."""
     count = 0
     while count < len(current) - 1:
         piece = current[len(current) - 1 - count]
-        introduces = piece.kind == "paragraph" and piece.text.endswith(":") and following.kind in ("code", "table", "list_item")
-        if piece.kind != "heading" and not (introduces and count == 0):
+        if piece.kind != "heading" and not (count == 0 and _introduces(piece, following)):
             break
         count += 1
     carried = list(current[len(current) - count :]) if count else []
     return carried if size_of([*carried, following], joint) <= limit else []
+
+
+def _introduces(piece: Piece, following: Piece) -> bool:
+    """Whether a paragraph announces what follows: it ends in a colon, or is a few words without a full stop."""
+    if piece.kind != "paragraph" or piece.block == following.block:
+        return False
+    announces = piece.text.endswith(":") and following.kind in ("code", "table", "list_item")
+    return announces or (piece.tokens <= _CAPTION_TOKENS and piece.text[-1] not in ".!?;,")

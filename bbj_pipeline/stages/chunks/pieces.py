@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from bbj_pipeline.records import Block
 from bbj_pipeline.stages.contract import Tokenizer
 
-__all__ = ["PROSE_KINDS", "Counter", "Piece", "PieceKind", "fence", "join", "render", "size_of", "table_row"]
+__all__ = ["PROSE_KINDS", "Counter", "Piece", "PieceKind", "escape_fences", "fence", "join", "render", "size_of", "table_row"]
 
 PieceKind = Literal["heading", "paragraph", "list_item", "note", "code", "table"]
 PROSE_KINDS: frozenset[PieceKind] = frozenset({"paragraph", "list_item", "note"})
@@ -50,7 +50,8 @@ class Counter:
         self._tokenizer = tokenizer
         self._known: dict[str, int] = {}
         self.window = tokenizer.window
-        self.special, self.joint = _basics(tokenizer)
+        known: Any = tokenizer  # the protocol does not promise that it is hashable; every object is
+        self.special, self.joint = _basics(known)
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Return the tokens of each text, special ones not included."""
@@ -66,8 +67,8 @@ class Counter:
 
 
 @lru_cache(maxsize=8)
-def _basics(tokenizer: Tokenizer) -> tuple[int, int]:
-    """Return the tokens of an empty text, and how many more two paragraphs have together than apart (0 for WordPiece)."""
+def _basics(tokenizer: Any) -> tuple[int, int]:
+    """Ask a ``Tokenizer`` once: the tokens of an empty text, and what two paragraphs have more together than apart."""
     empty, one, other, both = tokenizer.count(["", "a", "b", "a\n\nb"])
     return empty, max(0, both - one - other + empty)
 
@@ -78,7 +79,7 @@ def render(block: Block) -> str:
         return fence(block.text, block.language, block.title) if block.text.strip() or block.title else ""
     if block.type == "table" and block.rows is not None:
         return _table(block.rows, block.header_rows or 0)
-    text = _FENCE_LINE.sub(r"\1\\\2", block.text.strip())
+    text = escape_fences(block.text.strip())
     if block.type == "note":
         return _note(text, block.title)
     if not text:
@@ -89,6 +90,11 @@ def render(block: Block) -> str:
         indent = "  " * ((block.level or 1) - 1)
         return f"{indent}- " + text.replace("\n", f"\n{indent}  ")
     return text
+
+
+def escape_fences(text: str) -> str:
+    """Return prose in which no line opens a fence."""
+    return _FENCE_LINE.sub(r"\1\\\2", text) if "```" in text or "~~~" in text else text
 
 
 def fence(code: str, language: str | None, title: str | None = None) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from bbj_pipeline.records import Block
 from bbj_pipeline.stages.chunks.code import split_code
-from bbj_pipeline.stages.chunks.pieces import Counter, Piece, fence, table_row
+from bbj_pipeline.stages.chunks.pieces import Counter, Piece, escape_fences, fence, table_row
 
 __all__ = ["sentences", "split_piece", "split_prose"]
 
@@ -47,7 +47,7 @@ def split_prose(piece: Piece, room: int, counter: Counter) -> list[Piece]:
     prefix = "> " if quoted else ""
     margin = counter.count([prefix])[0] if quoted else 0
     parts = _fitting(sentences(text), max(1, room - margin), counter)
-    return [replace(piece, text=prefix + part, tokens=tokens + margin) for part, tokens in parts]
+    return [replace(piece, text=prefix + escape_fences(part), tokens=tokens + margin) for part, tokens in parts]
 
 
 def _fitting(texts: Sequence[str], room: int, counter: Counter) -> list[tuple[str, int]]:
@@ -132,6 +132,7 @@ def _split_table_rows(
     pieces: list[Piece] = []
     current: list[str] = []
     size = head_tokens
+    headed = any(line.strip(" |") for line in (head[0], *head[2:]))
 
     def close() -> None:
         nonlocal current, size
@@ -142,6 +143,8 @@ def _split_table_rows(
     for line, cells, tokens in zip(lines, rows, counter.count(lines), strict=True):
         if head_tokens + tokens + counter.joint > room:
             close()
+            if not pieces and headed:  # the names of the columns before the first values
+                pieces.append(replace(piece, text="\n".join(head), tokens=head_tokens))
             prose = replace(piece, kind="paragraph", text="\n".join(cell.strip() for cell in cells if cell.strip()))
             pieces.extend(split_prose(prose, room, counter))
             continue

@@ -1,0 +1,184 @@
+"""What the ``bbj_source`` kind promises about files: kinds of text, rejects, blocks, titles, metadata."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
+from bbj_pipeline.settings import SAMPLES_DIR
+from bbj_pipeline.sources.bbj_source.source import SOURCE, BbjSourceOptions
+from bbj_pipeline_tests.paths import ROOT
+
+PROGRAMS = ROOT / "benchmarks" / "programs"
+
+
+def no_resource(key: str) -> bytes:
+    raise KeyError(key)
+
+
+def parse(content: bytes | str, key: str = "a.bbj") -> Topic | Reject:
+    raw = RawDocument(key, content.encode() if isinstance(content, str) else content)
+    (result,) = SOURCE.parse(raw, BbjSourceOptions(), no_resource)
+    return result
+
+
+def topic(content: bytes | str, key: str = "a.bbj") -> Topic:
+    result = parse(content, key)
+    assert isinstance(result, Topic)
+    return result
+
+
+def shape(found: Topic) -> list[tuple[str, str]]:
+    return [(block.type, block.text) for block in found.blocks]
+
+
+def export(folder: Path) -> list[RawDocument | Reject | Unfetched]:
+    return list(SOURCE.export(BbjSourceOptions(path=folder)))
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"<<bbj>>\x00\x01anything", "tokenised"),
+        (b"\x00\x01\x02DATA", "binary"),
+        (b"\x01\x02\x03\x04abc\x05\x06", "binary"),
+        (b"", "empty"),
+        (b" \r\n\t\n\x1a", "empty"),
+        (b"rem ----\nREM\n", "empty"),
+    ],
+)
+def test_what_is_no_text_is_rejected_by_name(content: bytes, code: str) -> None:
+    """Tokenised programs, data files and empty files are reported, never indexed and never an error."""
+    result = parse(content)
+    assert isinstance(result, Reject)
+    assert (result.code, result.key) == (code, "a.bbj")
+
+
+def test_bytes_that_are_not_utf8_are_cp1252() -> None:
+    """A German program of the nineties keeps its umlauts, quotes and the euro sign."""
+    found = topic('rem Größe\nprint "„Straße“ €"'.encode("cp1252"))
+    assert shape(found) == [("paragraph", "Größe"), ("code", 'print "„Straße“ €"')]
+    assert found.metadata["encoding"] == "cp1252"
+    assert topic(b'print "\x81\x9d\x80"').blocks[0].text == 'print "\x81\x9d€"'
+
+
+def test_files_without_any_keyword_are_kept() -> None:
+    """A program is never dropped because it looks like nothing."""
+    assert shape(topic("0100 A=1\n0120 ?A")) == [("code", "0100 A=1\n0120 ?A")]
+
+
+def test_dos_files_lose_their_end_marks_only() -> None:
+    """CR LF becomes LF and the closing Control-Z goes; nothing else does."""
+    assert topic(b"A=1\r\nB=2\r\n\x1a").blocks[0].text == "A=1\nB=2"
+
+
+def test_configuration_and_prose_are_told_from_programs() -> None:
+    """A ``.bbx`` of aliases is configuration, a ``.txt`` of sentences is prose; either, when it is code, is a program."""
+    assert topic("alias X0 syswindow\nPREFIX a/ b/\nFCBS=64", "config.bbx").metadata["program_kind"] == "configuration"
+    assert topic('set_up:\n alias$="X0"\n print alias$\n return', "p.bbx").metadata["program_kind"] == "program"
+    prose = topic("Install the files.\n\nThen start the server, and wait.", "readme.txt")
+    assert (prose.metadata["program_kind"], len(prose.blocks)) == ("prose", 2)
+    assert topic("0010 REM A\n0020 PRINT A\n0030 END", "listing.txt").metadata["program_kind"] == "program"
+
+
+def test_a_class_becomes_headings_docs_and_code() -> None:
+    """Class at level 2, methods at level 3, doc comments as paragraphs, the code as it stands; ends stay with their code."""
+    found = topic(
+        "rem Car demo\n\nuse ::x.bbj::Y\n\nrem /**\nrem  * A car.\nrem  */\nclass public Car\n\n"
+        "    rem Starts it\n    method public void start()\n        x = 1\n    methodend\n\nclassend\n"
+    )
+    assert [(block.type, block.level, block.text) for block in found.blocks] == [
+        ("paragraph", None, "Car demo"),
+        ("code", None, "use ::x.bbj::Y"),
+        ("heading", 2, "Class Car"),
+        ("paragraph", None, "A car."),
+        ("code", None, "class public Car"),
+        ("heading", 3, "Method start"),
+        ("paragraph", None, "Starts it"),
+        ("code", None, "    method public void start()\n        x = 1\n    methodend\n\nclassend"),
+    ]
+    assert found.title == "Car demo"
+    assert found.metadata["uses"] == ["::x.bbj::Y"]
+    assert found.metadata["classes"] == ["Car"]
+    assert found.metadata["signatures"] == ["method public void start()"]
+
+
+def test_code_after_a_class_does_not_hide_under_its_last_method() -> None:
+    """What follows a class gets a heading of its own."""
+    found = topic('class public A\nmethod public void a()\nmethodend\nclassend\nprint "main"')
+    assert shape(found)[-2:] == [("heading", "Program"), ("code", 'print "main"')]
+
+
+def test_a_numbered_comment_that_is_jumped_to_stays_code() -> None:
+    """``GOTO 0100`` must find line 0100 in the code, even when it is a comment; others become paragraphs."""
+    found = topic("0010 REM TITLE\n0020 PRINT A\n0030 GOTO 0100\n0100 REM HERE\n0110 A: PRINT B\n0120 GOTO 0100")
+    texts = shape(found)
+    assert texts[0] == ("paragraph", "TITLE")
+    assert any(kind == "code" and "0100 REM HERE" in text for kind, text in texts)
+
+
+def test_titles_pass_over_copyright_and_rules() -> None:
+    """The title is the first line of the opening comment that says something; without one it is the file's name."""
+    assert topic("rem ****\nrem Copyright 1999 Somebody\nrem Prints labels\nx=1").title == "Prints labels"
+    assert topic("x=1", "sub/labels.src").title == "labels.src"
+    assert topic("x=1", "sub/deep/labels.src").section_path == ("sub", "deep")
+
+
+def test_includes_of_both_spellings_are_listed() -> None:
+    """``#include`` with and without quotes ends up in the metadata."""
+    assert topic('#include a.src\n#include "b.src"\nx=1').metadata["includes"] == ["a.src", "b.src"]
+
+
+def test_long_lines_are_kept_whole() -> None:
+    """A line of thousands of characters is neither cut nor wrapped."""
+    line = "a$=" + "+".join(f'"{number}"' for number in range(900))
+    assert topic(line).blocks[0].text == line
+
+
+def test_the_samples_show_every_kind_of_program() -> None:
+    """Of the sample files exactly the tokenised one is rejected; each generation's program says what it is."""
+    parsed = {
+        raw.key: next(iter(SOURCE.parse(raw, BbjSourceOptions(), no_resource)))
+        for raw in export(SAMPLES_DIR / "bbj_source")
+        if isinstance(raw, RawDocument)
+    }
+    assert [key for key, result in parsed.items() if isinstance(result, Reject)] == ["legacy/ORDERS_TOKENISED.bbj"]
+    text = {key: "\n".join(b.text for b in found.blocks) for key, found in parsed.items() if isinstance(found, Topic)}
+    assert "PRINT 'CS'" in text["character/order_entry.src"]
+    assert "print (sysgui)'window'" in text["vpro5/order_window.src"]
+    assert "process_events" in text["gui/OrderForm.bbj"]
+    assert "getWebManager()" in text["dwc/order_page.bbj"]
+    assert list(text) == sorted(text)
+
+
+def test_links_out_of_the_folder_and_other_files_are_not_read(tmp_path: Path) -> None:
+    """A link that leads out is a reject, a link inside is a file, hidden and foreign files are passed over."""
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "secret.bbj").write_text("rem secret")
+    (root / "a.bbj").write_text("rem a")
+    (root / "b.BBJ").symlink_to(root / "a.bbj")
+    (root / "c.bbj").symlink_to(tmp_path / "secret.bbj")
+    (root / "d.bbj").symlink_to(tmp_path / "nowhere.bbj")
+    (root / ".hidden.bbj").write_text("rem h")
+    (root / "notes.md").write_text("n")
+    found = export(root)
+    assert [(item.key, type(item).__name__) for item in found] == [
+        ("a.bbj", "RawDocument"),
+        ("b.BBJ", "RawDocument"),
+        ("c.bbj", "Reject"),
+        ("d.bbj", "Unfetched"),
+    ]
+
+
+def test_every_benchmark_program_is_a_topic() -> None:
+    """None of our own programs, however odd, is lost."""
+    raws = export(PROGRAMS)
+    assert len(raws) >= 25
+    for raw in raws:
+        assert isinstance(raw, RawDocument)
+        (result,) = SOURCE.parse(raw, BbjSourceOptions(), no_resource)
+        assert isinstance(result, Topic)
+        assert result.raw_sha256 == raw.sha256

@@ -1,0 +1,122 @@
+"""What holds for the chunks of any document whatever, by any tokenizer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from bbj_pipeline.models import load_tokenizer
+from bbj_pipeline.records import InstanceRef, TaggedDoc
+from bbj_pipeline.settings import Settings
+from bbj_pipeline.stages.chunking import chunk
+from bbj_pipeline_tests.fakes import WordTokenizer
+from bbj_pipeline_tests.stages.documents import own_content, tagged_docs, words_of
+
+
+class ByteTokenizer:
+    """One byte, one token: white space between paragraphs costs too, and any word can be larger than the room."""
+
+    name = "bytes"
+    window = 400
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.encode()) + 2 for text in texts]
+
+
+class UnevenTokenizer:
+    """Long texts have more tokens than their parts together, as a merging tokenizer could: sums are too optimistic."""
+
+    name = "uneven"
+    window = 120
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) + len(text.split()) // 20 + 2 for text in texts]
+
+
+TOKENIZERS = [WordTokenizer(512), WordTokenizer(64), ByteTokenizer(), UnevenTokenizer(), load_tokenizer(Settings())]
+_FENCE = re.compile(r"^(?:[ \t]*(?:>[ \t]*)*)(`{3,}|~{3,})(.*)$")
+# Shrinking a document of hundreds of words takes minutes and rarely makes it clearer.
+QUICK = settings(
+    max_examples=25,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def fences_are_balanced(content: str) -> bool:
+    """Read fences as CommonMark does: a fence is closed by one of its kind that is at least as long and has no info string."""
+    opened: str | None = None
+    for line in content.split("\n"):
+        found = _FENCE.match(line)
+        if found is None:
+            continue
+        ticks, info = found.groups()
+        if opened is None:
+            opened = ticks
+        elif ticks[0] == opened[0] and len(ticks) >= len(opened) and not info.strip():
+            opened = None
+    return opened is None
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda item: item.name)
+@QUICK
+@given(doc=tagged_docs())
+def test_chunks_hold_everything_within_the_window(tokenizer, doc: TaggedDoc) -> None:
+    """No word of any block is lost, no chunk is above the window, and its token count is the tokenizer's own."""
+    chunks = chunk(doc, tokenizer)
+
+    held = {word for item in chunks for word in words_of(own_content(item))}
+    for block in doc.topic.blocks:
+        assert set(words_of(block.text)) <= held
+        assert set(words_of(block.title or "")) <= held
+    assert [item.tokens for item in chunks] == tokenizer.count([item.embedding_text for item in chunks])
+    assert all(item.tokens <= tokenizer.window for item in chunks)
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS[:2], ids=lambda item: item.name)
+@QUICK
+@given(doc=tagged_docs())
+def test_chunks_are_well_formed_and_in_order(tokenizer, doc: TaggedDoc) -> None:
+    """Fences are balanced, nothing is empty, ids are unique, ordinals count from 0, words keep the document's order."""
+    chunks = chunk(doc, tokenizer)
+
+    assert all(fences_are_balanced(item.content) for item in chunks)
+    assert all(item.content.strip() and item.contextual_header for item in chunks)
+    ids = [item.chunk_id(InstanceRef("mdx", "docs")) for item in chunks]
+    assert len(set(ids)) == len(ids)
+    assert [item.ordinal for item in chunks] == list(range(len(chunks)))
+    body = [word for block in doc.topic.blocks if block.type != "heading" for word in words_of(block.text)]
+    places: dict[str, int] = {}
+    for position, word in enumerate(word for item in chunks for word in words_of(item.content)):
+        places.setdefault(word, position)
+    first_seen = [places[word] for word in body]
+    assert first_seen == sorted(first_seen)
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS[:2], ids=lambda item: item.name)
+@QUICK
+@given(doc=tagged_docs())
+def test_overlap_is_bounded_and_really_repeats(tokenizer, doc: TaggedDoc) -> None:
+    """An overlap is 10 to 15 % of its chunk, stands in the chunk before as well, and words occur twice only through it."""
+    chunks = chunk(doc, tokenizer)
+
+    for before, after in pairwise(chunks):
+        shared = set(words_of(before.content)) & set(words_of(after.content))
+        if after.overlap:
+            assert 0.10 <= after.overlap / after.tokens <= 0.15
+            assert shared
+        elif not any(block.type == "table" for block in doc.topic.blocks):
+            headings = {word for block in doc.topic.blocks if block.type == "heading" for word in words_of(block.text)}
+            assert shared <= headings
+
+
+@QUICK
+@given(doc=tagged_docs())
+def test_chunking_is_deterministic(doc: TaggedDoc) -> None:
+    """The same document gives the same chunks: a stored result may stand for a new computation."""
+    assert chunk(doc, WordTokenizer(256)) == chunk(doc, WordTokenizer(256))

@@ -1,0 +1,138 @@
+"""What tags a topic, what does not, and that every label can be explained."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from bbj_pipeline.records import GENERATIONS, Block, Topic
+from bbj_pipeline.stages.generation_rules import RULES
+from bbj_pipeline.stages.tagging import tag
+
+
+def topic(*blocks: Block, title: str = "A topic", key: str = "a.md", **more: object) -> Topic:
+    return Topic("mdx", key, title, blocks, **more)  # type: ignore[arg-type]
+
+
+def code(text: str, language: str | None = "bbj") -> Block:
+    return Block("code", text, language=language)
+
+
+def prose(text: str) -> Block:
+    return Block("paragraph", text)
+
+
+# (what the topic holds, the generations it speaks of), written from the cue table of the design
+CASES = [
+    ([code("PRINT 'CS',@(10,5),\"Name: \",\nINPUT name$")], ("character",)),
+    ([code('0010 PRINT @(5,2),"Total"')], ("character",)),
+    ([code("input 'CL',answer$")], ("character",)),
+    ([code("print (sysgui)'window'(100,100,400,300,\"Order\",$00010003$,$00000000$)")], ("vpro5",)),
+    ([code("status$ = ctrl(sysgui,201,0)")], ("vpro5",)),
+    ([code('x$ = SENDMSG(gui,0,21,0,"")')], ("vpro5",)),
+    ([code('sysgui! = BBjAPI().openSysGui("X0")\nwindow! = sysgui!.addWindow(10,10,200,200,"Order")')], ("bbj-gui",)),
+    ([code('button!.setCallback(button!.ON_BUTTON_PUSH,"save")\nprocess_events')], ("bbj-gui",)),
+    ([code("web! = BBjAPI().getWebManager()\nweb!.executeAsyncScript(script!)")], ("dwc",)),
+    ([code(".button { --bbj-color-primary: red; }", "css")], ("dwc",)),
+    ([code("FOR i = 1 TO 10\n  total = total + i\nNEXT i")], ("all",)),
+    ([code('OPEN (1)"CUSTOMER"\nREAD RECORD (1,KEY=k$,DOM=missing)rec$')], ("all",)),
+    ([code("SETERR trap")], ("all",)),
+    ([prose("Programs in character mode run in a terminal."), prose("A green screen has no mouse.")], ("character",)),
+    ([prose("Visual PRO/5 programs send mnemonics."), prose("CTRL() reads a control of Visual PRO/5.")], ("vpro5",)),
+    ([prose("The DWC renders in the browser."), prose("BUI came before it.")], ("dwc",)),
+    ([prose("Call addWindow() for each form.")], ("bbj-gui",)),
+]
+
+
+@pytest.mark.parametrize(("blocks", "expected"), CASES, ids=lambda item: str(item)[:40])
+def test_cues_of_the_design_tag(blocks: list[Block], expected: tuple[str, ...]) -> None:
+    """Each cue of the generation table gives its label, and no other."""
+    doc = tag(topic(*blocks))
+    assert doc.generations == expected
+    assert {item.label for item in doc.evidence} == set(expected)
+
+
+UNKNOWN = [
+    [prose("Unlike character mode, this client has a mouse."), prose("It does not need a green screen.")],
+    [prose("This is faster than the BUI, and you need no longer run DWC.")],
+    [prose("The installer asks for a folder and a licence.")],
+    [prose("Print the form and open the window of your office, then read on for the next steps.")],
+    [code("for (int i = 0; i < 10; i++) { open(i); }", "java"), code("INPUT = read(x)", "python")],
+    [code('std::cout << "Enter a number";\nif (x) { goto next; }', "cpp")],
+    [prose("The dwc-like layout and the guilt of it.")],
+]
+
+
+@pytest.mark.parametrize("blocks", UNKNOWN, ids=lambda item: str(item[0].text)[:40])
+def test_passing_words_and_comparisons_do_not_tag(blocks: list[Block]) -> None:
+    """Comparisons, negations, everyday words and other languages leave a topic unknown: no label, no evidence."""
+    doc = tag(topic(*blocks))
+    assert doc.generations == ()
+    assert doc.evidence == ()
+
+
+def test_a_topic_may_carry_several_generations_in_list_order() -> None:
+    """A comparison page that shows code of three generations carries all three, in the order of the closed list."""
+    doc = tag(topic(*CASES[8][0], *CASES[3][0], *CASES[0][0]))
+    assert doc.generations == ("character", "vpro5", "dwc")
+
+
+def test_all_is_for_topics_without_a_user_interface() -> None:
+    """Language constructs beside a user interface cue do not make a topic universal."""
+    assert tag(topic(*CASES[10][0], *CASES[6][0])).generations == ("bbj-gui",)
+
+
+def test_evidence_says_where_and_how_much() -> None:
+    """Evidence names the block; a default is a hint used only where no cue is found, and says so."""
+    doc = tag(topic(prose("Text."), code("SETERR trap")))
+    assert [(item.label, item.cue, item.where, item.weight) for item in doc.evidence] == [("all", "SETERR", "block 1", 1)]
+    hinted = tag(topic(prose("Text.")), default_generations=("dwc",))
+    assert [(item.label, item.where) for item in hinted.evidence] == [("dwc", "default")]
+    assert tag(topic(code("SETERR trap")), default_generations=("dwc",)).generations == ("all",)
+
+
+def test_path_title_and_condition_are_hints_that_count() -> None:
+    """A folder, a title or a Flare condition of one generation tags the topic."""
+    assert tag(topic(prose("Text."), key="docs/dwc/button.md")).evidence[0].where == "path"
+    assert tag(topic(prose("Text."), title="Visual PRO/5 mnemonics")).evidence[0].where == "title"
+    assert tag(topic(prose("Text."), metadata={"conditions": ["Primary.BUI"]})).evidence[0].where == "condition"
+
+
+def test_api_reference_of_controls_serves_desktop_and_browser() -> None:
+    """A control class carries both generations that share it, like the blueprint's addWindow; others are universal."""
+    control = Topic("javadoc", "com.basis.bbj.proxies.sysgui.BBjButton", "BBjButton", (prose("A button."),))
+    vector = Topic("javadoc", "com.basis.bbj.proxies.BBjVector", "BBjVector", (prose("A list."),))
+    assert tag(control, default_doc_type="api-reference").generations == ("bbj-gui", "dwc")
+    assert tag(vector, default_doc_type="api-reference").generations == ("all",)
+
+
+def test_the_rule_table_is_sound() -> None:
+    """Every rule has a known label, a positive weight, a literal that its pattern needs, and lower case where it says so."""
+    for rule in RULES:
+        assert rule.label in GENERATIONS
+        assert rule.weight > 0
+        assert rule.places
+        assert rule.needs
+        assert rule.case or all(literal == literal.lower() for literal in rule.needs)
+
+
+def test_positions_survive_letters_that_grow_in_lower_case() -> None:
+    """U+0130 becomes two characters in lower case; blocks after it are still named rightly."""
+    doc = tag(topic(prose("İ" * 50), prose("Call getWebManager().")))
+    assert doc.evidence[0].where == "block 1"
+
+
+def test_tagging_is_fast() -> None:
+    """At least 5 MB of ordinary text a second, so that tagging is never what a run waits for (best of three)."""
+    words = "A window shows what the program prints and reads the next value for the open file from the user. "
+    page = topic(
+        *(prose(words * 8) for _ in range(200)), *(code("total = total + value\nprint total\n" * 20) for _ in range(50))
+    )
+    size = sum(len(block.text) for block in page.blocks)
+    best = 0.0
+    for _ in range(3):
+        start = time.perf_counter()
+        tag(page)
+        best = max(best, size / (time.perf_counter() - start))
+    assert best > 5e6
