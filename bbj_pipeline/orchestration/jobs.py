@@ -68,5 +68,6 @@ def _schedule(
         execution_timezone=timezone,
         job=job,
         execution_fn=requests,
+        default_status=dg.DefaultScheduleStatus.RUNNING,
         description=f"Refreshes {', '.join(names)} of {kind} ({cron}, {timezone}).",
     )

@@ -56,6 +56,7 @@ def build_export_sensor(
         job=job,
         evaluation_fn=evaluate,
         minimum_interval_seconds=_TICK_SECONDS,
+        default_status=dg.DefaultSensorStatus.RUNNING,
         description=f"Requests a refresh when a new {kind} export has been copied in completely.",
     )
 

@@ -28,7 +28,8 @@ _TITLES: tuple[tuple[DocType, re.Pattern[str]], ...] = (
     (
         "language-reference",
         re.compile(
-            r"(?i:\b(?:verb|mnemonic|statement)s?\s*$)|^[A-Z][A-Z_]{1,14}(?:\(\))?\s+[Ff]unction$|^[A-Z][A-Z_]{1,14}\(\)$"
+            r"(?i:\b(?:verb|mnemonic|statement)s?\s*(?:[-–—:]|$))|^[A-Z][A-Z_]{1,14}(?:\(\))?\s+[Ff]unctions?\s*(?:[-–—:]|$)|"
+            r"^[A-Z][A-Z_]{1,14}\(\)$"
         ),
     ),
     ("example", re.compile(r"\b(?:examples?|samples?|sample code|code listing)\s*$|^(?:example|sample)\b", re.IGNORECASE)),
@@ -49,7 +50,8 @@ _API_HEADINGS = frozenset(
         "events",
     }
 )
-_REFERENCE_HEADINGS = frozenset({"syntax", "syntax(es)", "syntaxes"})
+_SYNTAX_HEADINGS = frozenset({"syntax", "syntax(es)", "syntaxes"})
+_REFERENCE_HEADINGS = frozenset({"description", "example", "examples", "remarks", "see also"})
 _SIGNATURE = re.compile(r"^[\w.<>\[\]]*\s*\w+\s*\([^)]*\)$")
 _CODE_SHARE = 0.7
 
@@ -70,8 +72,8 @@ def classify(topic: Topic, default: DocType) -> tuple[DocType, str]:
     for doc_type, pattern in _TITLES[3:]:
         if found := pattern.search(topic.title):
             return doc_type, f"title says {found.group().strip()!r}"
-    if topic.title.isupper() and _REFERENCE_HEADINGS.intersection(headings):
-        return "language-reference", "a keyword as title and a heading 'Syntax'"
+    if _SYNTAX_HEADINGS.intersection(headings) and (topic.title.isupper() or _REFERENCE_HEADINGS.intersection(headings)):
+        return "language-reference", "it has the headings of a reference page: syntax and what goes with it"
     if _code_share(topic) >= _CODE_SHARE:
         return "example", f"at least {_CODE_SHARE:.0%} of the text is code"
     return default, "no signal; type of the source"

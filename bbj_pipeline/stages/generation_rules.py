@@ -45,6 +45,12 @@ _CONTROLS = (
 )
 _CHARACTER_MNEMONICS = r"cs|ce|cl|cf|br|er|bu|eu|sb|sf|bb|eb|bo|bx|lf|ld|li|rv|be|ee|cursor|gon|goff|rb|vt|window"
 
+_GUI_CLASS_TITLE = (
+    r"^bbj(?:sysgui|window|toplevelwindow|childwindow|control|button|checkbox|editbox|cedit|inputd|inpute|inputn|inputt|listbox|"
+    r"listbutton|listedit|grid|standardgrid|menubutton|toolbutton|tabctrl|tree|statictext|groupbox|radiobutton|radiogroup|"
+    r"imagectrl|navigator|progressbar|slider|popupmenu|menubar|menu|menuitem|htmledit|htmlview)(?:$|::|\.|\s)"
+)
+
 _CHARACTER: tuple[Rule, ...] = (
     Rule("character", "PRINT @(x,y)", ("code", "identifier"), ("@(",), r"(?:\bprint|\binput|\?)[^\n@]{0,120}@\(", 1, "cursor"),
     Rule("character", "@(x,y)", ("code", "identifier"), ("@(",), r"(?<![\w@])@\(\s*\w+%?\s*,\s*\w+%?\s*\)", 0.5, "cursor"),
@@ -154,6 +160,7 @@ _BBJ_GUI: tuple[Rule, ...] = (
         0.5,
         "a class of the BBj GUI",
     ),
+    Rule("bbj-gui", "API page of a GUI class", ("title",), ("bbj",), _GUI_CLASS_TITLE, 1, "see the same cue of dwc"),
     Rule("bbj-gui", "BBj GUI", _PROSE, ("bbj gui", "bbj-gui"), r"\bbbj[ -]gui\b", 0.5, "a name"),
     Rule("bbj-gui", "Swing", _PROSE, ("Swing",), r"\b(?:Java )?Swing\b", 0.5, "the toolkit below the BBj GUI", case=True),
     Rule(
@@ -211,6 +218,15 @@ _DWC: tuple[Rule, ...] = (
         r"\bcss custom propert(?:y|ies)\b|\bcss variables?\b|\b(?:css )?shadow parts?\b|\bthem(?:e|ing) engine\b",
         0.5,
         "how the browser client is styled",
+    ),
+    Rule(
+        "dwc",
+        "API page of a GUI class",
+        ("title",),
+        ("bbj",),
+        _GUI_CLASS_TITLE,
+        1,
+        "windows and controls are the same objects on the desktop and in the browser (blueprint: addWindow carries both)",
     ),
     Rule(
         "dwc",

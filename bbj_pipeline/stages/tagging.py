@@ -29,10 +29,15 @@ _NEGATION_REACH = 60
 _BBJ_CODE = frozenset({"", "bbj", "bbx", "basic", "text", "txt", "plaintext", "plain", "none", "src", "bbjt"})
 _NEGATION = re.compile(
     r"\b(?:unlike|not(?! only| just)|no longer|never|without|cannot|instead of|rather than|as opposed to|"
-    r"in contrast (?:to|with)|compared (?:to|with)|versus|vs\.?|than|except|neither|nor)\b[^;:]*$|n['’]t\b[^;:]*$",
+    r"in contrast (?:to|with)|compared (?:to|with)|versus|vs\.?|than|except|neither|nor|"
+    # a legacy page that names its successor is not about the successor
+    r"superseded by|replaced by|successor|(?:modern|newer) equivalent|(?:for|in) new (?:development|code|programs?))"
+    r"\b.*$|n['’]t\b.*$",
     re.IGNORECASE,
 )
-_SENTENCE_BREAK = re.compile(r"[.!?]\s|\n")
+_SEE_ALSO = frozenset({"see also", "related", "related topics", "related links", "further reading"})
+"""Sections of links: what they name are other documents."""
+_SENTENCE_BREAK = re.compile(r"(?<!vs)[.!?:;]\s|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +128,13 @@ def _texts(topic: Topic) -> dict[Place, _Text]:
     code: list[tuple[str, str]] = []
     other: list[tuple[str, str]] = []
     prose: list[tuple[str, str]] = []
+    links_level = 0  # of the heading of the section of links that we are in
     for number, block in enumerate(topic.blocks):
         where = f"block {number}"
+        if block.type == "heading" and (not links_level or (block.level or 1) <= links_level):
+            links_level = (block.level or 1) if block.text.strip(" :").casefold() in _SEE_ALSO else 0
+        if links_level:
+            continue
         if block.type != "code":
             prose.append((where, block.text if block.title is None else f"{block.title}\n{block.text}"))
         elif (block.language or "").casefold() in _BBJ_CODE:

@@ -91,7 +91,7 @@ def staged_values(n: int, chunk: Chunk, ref: InstanceRef) -> tuple[Any, ...]:
 
 
 def chunk_values(row: PublishRow, ref: InstanceRef, *, dimension: int, publication_id: int) -> tuple[Any, ...]:
-    """Return the values of ``CHUNK_COLUMNS``, then the identifiers; raise ``ModelError`` for a vector that is none."""
+    """Return the values of ``chunk_types``; raise ``ModelError`` for a vector that is none."""
     chunk, vector = row.chunk, row.vector
     if vector.shape != (dimension,) or not np.isfinite(vector).all() or not vector.any():
         raise ModelError(

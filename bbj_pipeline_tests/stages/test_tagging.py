@@ -60,6 +60,8 @@ UNKNOWN = [
     [prose("Print the form and open the window of your office, then read on for the next steps.")],
     [code("for (int i = 0; i < 10; i++) { open(i); }", "java"), code("INPUT = read(x)", "python")],
     [code('std::cout << "Enter a number";\nif (x) { goto next; }', "cpp")],
+    [prose("For new development use BBjSysGui::addWindow, which came later."), prose("It was replaced by setCallback.")],
+    [prose("Text."), Block("heading", "See Also", level=2), prose("SENDMSG(), addWindow(), getWebManager()")],
     [prose("The dwc-like layout and the guilt of it.")],
 ]
 
@@ -105,6 +107,8 @@ def test_api_reference_of_controls_serves_desktop_and_browser() -> None:
     vector = Topic("javadoc", "com.basis.bbj.proxies.BBjVector", "BBjVector", (prose("A list."),))
     assert tag(control, default_doc_type="api-reference").generations == ("bbj-gui", "dwc")
     assert tag(vector, default_doc_type="api-reference").generations == ("all",)
+    method = topic(prose("Creates a new top-level window."), title="BBjSysGui::addWindow")
+    assert tag(method).generations == ("bbj-gui", "dwc")
 
 
 def test_the_rule_table_is_sound() -> None:
