@@ -27,7 +27,7 @@ def doctor() -> None:
         ("file store", lambda: _store(settings)),
         ("database", lambda: _database(settings)),
         ("tokenizer", lambda: load_tokenizer(settings).name),
-        ("embedding model", lambda: load_embedder(settings).fingerprint),
+        ("embedding model", lambda: _model(settings)),
     ]
     sound = [_report(name, check) for name, check in checks]
     if sound[0]:
@@ -56,6 +56,12 @@ def _database(settings: Settings) -> str:
     with open_database(settings) as database:
         applied = migrate(database)
         return f"{database.where}, {f'{len(applied)} migrations applied' if applied else 'schema is current'}"
+
+
+def _model(settings: Settings) -> str:
+    """Embed a word: only then are the weights read."""
+    embedder = load_embedder(settings)
+    return f"{embedder.fingerprint} gives vectors of {len(embedder.embed_query('doctor'))} numbers"
 
 
 def _export(instance: ConfiguredInstance) -> str:

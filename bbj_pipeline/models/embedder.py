@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,36 +31,66 @@ all-MiniLM-L6-v2 in bfloat16 on two cores: 50 texts/s by 8, 39 by 16, 37 by 32, 
 
 
 class SentenceTransformerEmbedder:
-    """One loaded model; see ``stages.contract.Embedder``.
+    """One model; see ``stages.contract.Embedder``. Its weights are loaded when the first text comes.
 
-    Vectors are normalised here in float32 whatever the model does, since a bfloat16 vector's own norm is off by 0.4 %.
-    A lock serialises calls: the fast tokenizer refuses two threads at once, and the model uses all cores for one call anyway.
+    What it is called and how long its vectors are is known from its files alone, so a run in which nothing changed never
+    loads it. Vectors are normalised here in float32 whatever the model does, since a bfloat16 vector's own norm is off by
+    0.4 %. A lock serialises calls: the fast tokenizer refuses two threads at once, and the model uses all cores for one call
+    anyway.
     """
 
     def __init__(self, profile: ModelProfile, *, batch: int, dtype: str | None = None) -> None:
         self._profile = profile
         self._tokenizer = ModelTokenizer(profile)
-        self._dtype = dtype or _best_dtype()
-        self._model = _load_model(profile, self._dtype)
-        self._batch = batch if self._model.device.type != "cpu" else min(batch, _CPU_BATCH)
-        self._lock = threading.Lock()
-        self._dimension = len(self._encode(["dimension"], "")[0])
-        self._fingerprint = self._make_fingerprint()
+        self._wanted_dtype = dtype
+        self._wanted_batch = batch
+        self._lock = threading.RLock()
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
-        """Digest of provider, model, revision, pooling, prompts, window, normalisation, dimension and number format."""
-        return self._fingerprint
+        """Digest of provider, model, revision, pooling, prompts, window, normalisation and dimension.
+
+        The number format is not part of it: cosines between bfloat16 and float32 vectors of one text are above 0.999, and a
+        server without bfloat16 has to find what a machine with it embedded.
+        """
+        profile = self._profile
+        identity = {
+            "provider": "sentence-transformers",
+            "model": profile.name,
+            "revision": profile.revision(),
+            "pooling": profile.pooling,
+            "query_prompt": profile.query_prompt,
+            "document_prompt": profile.document_prompt,
+            "window": profile.window,
+            "normalised": True,
+            "dimension": profile.dimension,
+        }
+        return f"{profile.name}:{content_hash(identity)[:32]}"
 
     @property
     def dimension(self) -> int:
         """Length of every vector."""
-        return self._dimension
+        return self._profile.dimension
 
-    @property
+    @cached_property
     def dtype(self) -> str:
         """Number format of the weights: ``bfloat16`` or ``float32``."""
-        return self._dtype
+        return self._wanted_dtype or _best_dtype()
+
+    @cached_property
+    def _model(self) -> Any:
+        model = _load_model(self._profile, self.dtype)
+        found = model.get_embedding_dimension()
+        if found != self.dimension:
+            raise ModelError(
+                f"{self._profile.name} gives vectors of {found} numbers, its files say {self.dimension}",
+                remedy="install the model again",
+            )
+        return model
+
+    @property
+    def _batch(self) -> int:
+        return self._wanted_batch if self._model.device.type != "cpu" else min(self._wanted_batch, _CPU_BATCH)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of shape (len(texts), dimension) and length 1.
@@ -68,7 +98,7 @@ class SentenceTransformerEmbedder:
         Raises ``ModelError`` for a text over the window, which the model would cut silently, or a vector that is not finite.
         """
         if not texts:
-            return np.empty((0, self._dimension), dtype=np.float32)
+            return np.empty((0, self.dimension), dtype=np.float32)
         for position, tokens in enumerate(self._tokenizer.count(texts)):
             if tokens > self._profile.window:
                 raise ModelError(
@@ -100,22 +130,6 @@ class SentenceTransformerEmbedder:
             )
         unit: Vectors = (vectors / norms).astype(np.float32, copy=False)
         return unit
-
-    def _make_fingerprint(self) -> str:
-        profile = self._profile
-        identity = {
-            "provider": "sentence-transformers",
-            "model": profile.name,
-            "revision": profile.revision(),
-            "pooling": profile.pooling,
-            "query_prompt": profile.query_prompt,
-            "document_prompt": profile.document_prompt,
-            "window": profile.window,
-            "normalised": True,
-            "dimension": self._dimension,
-            "dtype": self._dtype,
-        }
-        return f"{profile.name}:{content_hash(identity)[:32]}"
 
 
 def load_embedder(settings: Settings) -> Embedder:

@@ -45,7 +45,7 @@ class ModelProfile:
     """One model folder, described.
 
     ``window`` is in tokens, special ones included. The prompts are put before a query or a document and may be empty.
-    ``pooling`` is the pooling module's configuration in canonical JSON.
+    ``pooling`` is the pooling module's configuration in canonical JSON, ``dimension`` the length of the vectors.
     """
 
     name: str
@@ -54,6 +54,7 @@ class ModelProfile:
     query_prompt: str
     document_prompt: str
     pooling: str
+    dimension: int
 
     def revision(self) -> str:
         """Return a digest of every file that decides a vector: weights, tokenizer, configuration. Reads the weights once."""
@@ -89,6 +90,7 @@ def load_profile(settings: Settings, *, weights: bool) -> ModelProfile:
         query_prompt=query_prompt,
         document_prompt=document_prompt,
         pooling=json.dumps(_read(folder / "1_Pooling" / "config.json"), sort_keys=True, separators=(",", ":")),
+        dimension=_dimension(folder),
     )
 
 
@@ -110,6 +112,22 @@ def _window(name: str, folder: Path, wanted: int | None) -> int:
         if isinstance(value, int) and 0 < value < _SANE_WINDOW:
             return min(value, positions) if isinstance(positions, int) else value
     raise ModelError(f"{folder} does not say how many tokens it reads", remedy="set BBJ_EMBEDDING_WINDOW")
+
+
+def _dimension(folder: Path) -> int:
+    """Return the vectors' length: what a last dense layer puts out, else what the pooling or the transformer gives."""
+    dense = [_read(path).get("out_features") for path in sorted(folder.glob("*_Dense/config.json"))]
+    pooling = _read(folder / "1_Pooling" / "config.json")
+    stated = (
+        *reversed(dense),
+        pooling.get("word_embedding_dimension"),
+        pooling.get("embedding_dimension"),
+        _read(folder / "config.json").get("hidden_size"),
+    )
+    for value in stated:
+        if isinstance(value, int) and value > 0:
+            return value
+    raise ModelError(f"{folder} does not say how long its vectors are", remedy="install the model again")
 
 
 def _prompts(name: str, config: dict[str, Any]) -> tuple[str, str]:
