@@ -21,7 +21,7 @@ SAMPLES_DIR = _PACKAGE / "samples"
 
 
 def project_file(name: str) -> Path:
-    """Return a file or folder of the project's top level: packed into an installed wheel, or beside the package in a checkout."""
+    """Return a file or folder of the project's top level: packed into a wheel, or beside the package in a checkout."""
     installed = _PACKAGE / name
     return installed if installed.exists() else _PACKAGE.parent / name
 
