@@ -57,9 +57,9 @@ def _cli() -> None:
 def main() -> None:
     """Run the command line; a failure the user can mend ends in one line on standard error and exit code 1."""
     try:
-        _cli.main(standalone_mode=False)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
+        # Outside standalone mode click returns the code of an Exit instead of raising it.
+        code = _cli.main(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

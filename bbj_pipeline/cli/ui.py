@@ -31,13 +31,16 @@ def ui(port: int, host: str) -> None:
     with open_database(settings) as database:
         migrate(database)
         environment = process_environment(dagster_environment(settings, database))
-        command = [sys.executable, "-m", "dagster", "dev", "-m", "bbj_pipeline.definitions", "-h", host, "-p", str(port)]
+        options = ["-m", "bbj_pipeline.definitions", "-h", host, "-p", str(port)]
+        command = [sys.executable, "-W", "ignore", "-m", "dagster", "dev", *options]
         click.echo(f"Dagster UI: http://{host}:{port}  (home: {environment['DAGSTER_HOME']}; stop with Ctrl-C)")
+        # A shell's background job starts with SIGINT ignored; Dagster would inherit that and could not be stopped at all.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         server = subprocess.Popen(command, env=environment)  # noqa: S603  # our own interpreter and fixed arguments
-        signal.signal(signal.SIGTERM, lambda *_: server.send_signal(signal.SIGINT))
+        signal.signal(signal.SIGTERM, lambda *_: server.terminate())
         try:
             code = server.wait()
         except KeyboardInterrupt:
             code = server.wait()
-    if code not in (0, -signal.SIGINT, 130):
+    if code not in (0, -signal.SIGINT, -signal.SIGTERM, 128 + signal.SIGINT, 128 + signal.SIGTERM):
         raise ConfigurationError(f"the Dagster UI ended with exit code {code}", remedy="read its log above")

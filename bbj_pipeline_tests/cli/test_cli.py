@@ -54,7 +54,7 @@ def test_help(command: str) -> None:
     ("arguments", "environment", "expected"),
     [
         (("parse", "nosuch", "x"), {}, "unknown source kind 'nosuch': use one of: bbj_source, flare"),
-        (("parse", "flare", "/no/such/folder"), {}, "no export at /no/such/folder"),
+        (("parse", "flare", "/no/such/folder"), {}, "export at /no/such/folder"),
         (("parse", "flare", ".", "--option", "colour=red"), {}, "colour: Extra inputs are not permitted"),
         (("parse", "flare", ".", "--option", "colour"), {}, "--option 'colour' has no value"),
         (("run", "--config", "/no/such.yaml"), {}, "cannot read /no/such.yaml"),
@@ -121,8 +121,18 @@ def test_run_search_and_status(settings: Settings) -> None:
         "rank", "score", "kind", "instance", "key", "title", "heading_path", "contextual_header", "content", "url",
         "generations", "doc_type",
     }  # fmt: skip
-    assert "addWindow" in best["content"]
+    assert any("addWindow" in hit["content"] for hit in found["hits"])
     assert call("search", "addWindow", settings=settings).stdout.count("javadoc/bbj-api") == 5
+
+
+def test_a_failed_instance_is_an_exit_code(settings: Settings, tmp_path: Path) -> None:
+    """``run`` exits 1 when an instance failed, so that a script or a cron job sees it."""
+    (tmp_path / "sources.yaml").write_text("pdf:\n  manuals: {path: nowhere}\n", encoding="utf-8")
+    done = call("run", "--config", str(tmp_path / "sources.yaml"), "--json", settings=settings)
+    assert done.returncode == 1
+    (report,) = [json.loads(line) for line in done.stdout.splitlines()]
+    assert report["status"] == "failed"
+    assert f"no export at {tmp_path / 'nowhere'}" in report["error"]
 
 
 def test_doctor_finds_what_is_wrong(settings: Settings, tmp_path: Path) -> None:
