@@ -24,6 +24,7 @@ _COMMANDS = {
     "chunk": ("inspect", "Chunk one source and print its chunks as JSON lines."),
     "search": ("search", "Search what is published."),
     "ui": ("ui", "Start the Dagster UI and its daemon on this machine."),
+    "rejects": ("rejects", "List the documents the last run refused, with the reason for each."),
     "status": ("status", "Show what is published."),
     "doctor": ("doctor", "Check the installation; every finding comes with its remedy."),
     "migrate": ("status", "Bring the database to this version's schema."),

@@ -15,7 +15,7 @@ from bbj_pipeline.records import InstanceRef, to_json
 from bbj_pipeline.settings import Settings, load_settings
 from bbj_pipeline.sources.config import load_sources
 
-__all__ = ["render", "run", "run_instances"]
+__all__ = ["render", "run", "run_instances", "selected_instances"]
 
 
 @click.command("run")
@@ -28,7 +28,7 @@ def run(config: Path | None, sources: tuple[str, ...], as_json: bool, verbose: b
     settings = load_settings()
     if config is not None:
         settings = settings.model_copy(update={"sources_file": config.resolve()})
-    refs = _selected(settings, sources)
+    refs = selected_instances(settings, sources)
     started = time.perf_counter()
     reports = []
     for report in run_instances(settings, refs, verbose=verbose):
@@ -70,7 +70,11 @@ def render(report: InstanceReport) -> str:
     return f"{line}\n    error: {report.error}" if report.error else line
 
 
-def _selected(settings: Settings, names: tuple[str, ...]) -> list[InstanceRef]:
+def selected_instances(settings: Settings, names: tuple[str, ...]) -> list[InstanceRef]:
+    """Return the configured instances that ``names`` (``kind`` or ``kind/instance``) name, or all of them for no name.
+
+    Raises ``ConfigurationError`` for a name that is not configured.
+    """
     refs = [item.ref for item in load_sources(settings.sources_file)]
     for name in names:
         if not any(name in (ref.kind, str(ref)) for ref in refs):

@@ -42,7 +42,9 @@ def lines(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("command", ["", "run", "demo", "parse", "tag", "chunk", "search", "ui", "status", "doctor", "migrate"])
+@pytest.mark.parametrize(
+    "command", ["", "run", "demo", "parse", "tag", "chunk", "search", "ui", "rejects", "status", "doctor", "migrate"]
+)
 def test_help(command: str) -> None:
     """Every command explains itself and exits 0."""
     done = call(*filter(None, [command, "--help"]))
@@ -111,6 +113,8 @@ def test_run_search_and_status(settings: Settings) -> None:
     assert set(report["documents"]) == {"parsed", "reused", "rejected", "deleted"}
     assert set(report["embeddings"]) == {"computed", "reused"}
     assert set(report["rows"]) == {"inserted", "updated", "deleted", "unchanged"}
+    (reject,) = lines(call("rejects", "javadoc/bbj-api", "--json", settings=settings))
+    assert (reject["key"], reject["code"]) == ("com.basiscomponents.json", "no-classes")
     (status,) = lines(call("status", "--json", settings=settings))
     assert (status["kind"], status["run_id"]) == ("javadoc", report["run_id"])
     found = lines(call("search", "addWindow", "--kind", "javadoc", "--limit", "3", "--json", settings=settings))[0]
