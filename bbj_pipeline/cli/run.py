@@ -6,14 +6,17 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from bbj_pipeline.errors import ConfigurationError
-from bbj_pipeline.orchestration.refresh import InstanceReport
 from bbj_pipeline.records import InstanceRef, to_json
 from bbj_pipeline.settings import Settings, load_settings
 from bbj_pipeline.sources.config import load_sources
+
+if TYPE_CHECKING:  # Dagster takes seconds to load; --help and a mistake in the arguments need none of it
+    from bbj_pipeline.orchestration.refresh import InstanceReport
 
 __all__ = ["render", "run", "run_instances", "selected_instances"]
 

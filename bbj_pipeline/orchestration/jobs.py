@@ -10,7 +10,9 @@ from typing import Any
 
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+from dagster._utils.schedules import is_valid_cron_schedule
 
+from bbj_pipeline.errors import ConfigurationError
 from bbj_pipeline.orchestration.graph import partitions_of
 from bbj_pipeline.sources.config import ConfiguredInstance
 from bbj_pipeline.sources.contract import Source
@@ -40,10 +42,18 @@ def build_refresh_job(*, source: Source[Any], instances: Sequence[ConfiguredInst
 def build_schedules(
     *, job: UnresolvedAssetJobDefinition, instances: Sequence[ConfiguredInstance]
 ) -> list[dg.ScheduleDefinition]:
-    """Build a schedule for each distinct (cron, time zone) of a kind's instances; the nightly one bears the kind's name."""
+    """Build a schedule for each distinct (cron, time zone) of a kind's instances; the nightly one bears the kind's name.
+
+    Raises ``ConfigurationError`` naming the instance for a schedule that is no cron expression.
+    """
     groups: dict[tuple[str, str], list[str]] = {}
     for item in instances:
         when = (item.options.schedule or NIGHTLY, item.options.timezone)
+        if not is_valid_cron_schedule(when[0]):
+            raise ConfigurationError(
+                f"schedule {when[0]!r} of {item.ref} in sources.yaml is no cron expression",
+                remedy="write five fields: minute hour day month weekday, for example '0 3 * * *'",
+            )
         groups.setdefault(when, []).append(item.ref.instance)
     return [
         _schedule(job, cron, timezone, names, nightly=(cron, timezone) == (NIGHTLY, "UTC"))

@@ -10,8 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import DocType, Generation, RawDocument, Reject, Topic, Unfetched
@@ -45,6 +46,15 @@ class SourceOptions(BaseModel):
     )
     schedule: str | None = Field(default=None, description="Cron expression that replaces the nightly default.")
     timezone: str = Field(default="UTC", description="IANA time zone of the schedule.")
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_timezone(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError(f"{name!r} is no IANA time zone such as Europe/Berlin") from None
+        return name
 
 
 OptionsT = TypeVar("OptionsT", bound=SourceOptions)
