@@ -70,6 +70,3 @@ def main() -> None:
     except PipelineError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(1)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output is gone; say nothing more
-        sys.exit(0)

@@ -10,6 +10,7 @@ from bbj_pipeline.models import load_embedder
 from bbj_pipeline.records import GENERATIONS, Generation
 from bbj_pipeline.retrieval import SearchConfig, Searcher, render_text
 from bbj_pipeline.settings import load_settings
+from bbj_pipeline.sources.registry import get_source
 from bbj_pipeline.storage.database import open_database
 
 __all__ = ["search"]
@@ -34,6 +35,8 @@ def search(
 ) -> None:
     """Find the best passages for QUERY, the hinted generation first."""
     settings = load_settings()
+    for kind in kinds:
+        get_source(kind)  # an unknown kind would find nothing, and say nothing
     with open_database(settings) as database:
         searcher = Searcher(database, load_embedder(settings), SearchConfig.from_settings(settings))
         response = searcher.search(query, generation=generation, kinds=kinds, limit=limit, strict=strict, explain=explain)

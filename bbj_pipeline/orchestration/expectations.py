@@ -5,6 +5,7 @@ Imported only when a check runs: the library takes seconds to load. No Dagster a
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ def validate(frame: pd.DataFrame, expectations: Sequence[tuple[str, str, dict[st
     import great_expectations.expectations as gxe
     from great_expectations.data_context.types.base import ProgressBarsConfig
 
+    logging.getLogger("great_expectations").setLevel(logging.ERROR)  # the library sets its own level when it is imported
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
     asset = context.data_sources.add_pandas("frame").add_dataframe_asset("frame")

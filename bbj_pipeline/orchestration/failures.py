@@ -21,7 +21,7 @@ def retry_policy(max_retries: int) -> dg.RetryPolicy | None:
 
 @contextlib.contextmanager
 def classified() -> Iterator[None]:
-    """Raise every error as a ``Failure``; only ``Unavailable`` may be retried, a rejected input or a bug may not."""
+    """Raise every error as a ``Failure``; what did not answer may be retried, a rejected input or a bug may not."""
     try:
         yield
     except PipelineError as error:
@@ -29,6 +29,16 @@ def classified() -> Iterator[None]:
             description=str(error),
             metadata={"error": type(error).__name__, "what": error.what, "remedy": error.remedy},
             allow_retries=isinstance(error, Unavailable),
+        ) from error
+    except OSError as error:
+        where = f" at {error.filename}" if error.filename else ""
+        raise dg.Failure(
+            description=f"the file system refused{where} ({error.strerror or error}): free space or mend permissions",
+            metadata={
+                "error": type(error).__name__,
+                "remedy": "free space, or mend the permissions of the store and the export",
+            },
+            allow_retries=True,
         ) from error
     except Exception as error:
         raise dg.Failure(

@@ -5,6 +5,9 @@ Nothing here knows what the bytes are.
 
 from __future__ import annotations
 
+import hashlib
+
+from bbj_pipeline.errors import RejectedInput
 from bbj_pipeline.storage.file_store import FileStore
 
 __all__ = ["BlobStore"]
@@ -17,16 +20,26 @@ class BlobStore:
         self._files = files
 
     def put(self, sha256: str, content: bytes) -> bool:
-        """Store ``content`` under its hash; return whether it was new."""
+        """Store ``content`` under its hash; return whether it was new. A stored blob of another size is written anew."""
         path = _path(sha256)
-        if self._files.exists(path):
+        if self._files.size(path) == len(content):
             return False
         self._files.write(path, content)
         return True
 
     def get(self, sha256: str) -> bytes:
-        """Return the bytes with this hash; raises ``KeyError`` when they are not stored."""
-        return self._files.read(_path(sha256))
+        """Return the bytes with this hash.
+
+        Raises ``KeyError`` when they are not stored. Bytes that are no longer what their name says (a power cut, a bad disk)
+        raise ``RejectedInput`` and are removed, so that the next export writes them anew; they never reach a parser.
+        """
+        content = self._files.read(_path(sha256))
+        if hashlib.sha256(content).hexdigest() != sha256:
+            self._files.discard(_path(sha256))
+            raise RejectedInput(
+                f"the stored bytes at {self.locate(sha256)} were damaged", remedy="run it again: the export writes them anew"
+            )
+        return content
 
     def locate(self, sha256: str) -> str:
         """Return where the bytes lie, for people and links."""

@@ -6,6 +6,7 @@ Knows paths and bytes only; what the files mean belongs to ``blobs`` and ``stage
 from __future__ import annotations
 
 import contextlib
+import time
 import uuid
 from collections.abc import Iterator
 from typing import IO, Any
@@ -37,6 +38,26 @@ class FileStore:
     def exists(self, path: str) -> bool:
         """Tell whether the file is there."""
         return bool(self._fs.exists(self.locate(path)))
+
+    def size(self, path: str) -> int | None:
+        """Return a file's size in bytes, or ``None`` when there is none."""
+        try:
+            size: int | None = self._fs.size(self.locate(path))
+        except FileNotFoundError:
+            return None
+        return size
+
+    def remove_stale(self, folder: str, *, older_than: float) -> None:
+        """Remove temporary files in ``folder`` that no living writer can own: older than so many seconds."""
+        try:
+            found: list[dict[str, Any]] = self._fs.ls(self.locate(folder), detail=True)
+        except FileNotFoundError:
+            return
+        for entry in found:
+            modified = entry.get("mtime")
+            if str(entry["name"]).endswith(".tmp") and modified is not None and time.time() - modified > older_than:
+                with contextlib.suppress(FileNotFoundError):
+                    self._fs.rm_file(entry["name"])
 
     def read(self, path: str) -> bytes:
         """Return a file's bytes; raises ``KeyError`` when there is none."""

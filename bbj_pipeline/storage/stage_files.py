@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,10 @@ from bbj_pipeline.storage.file_store import FileStore
 
 __all__ = ["StageDraft", "StageFile", "StageInfo", "StageStore"]
 
+log = logging.getLogger(__name__)
+
 _FOOTER = b"bbj_pipeline.stage"
+_ABANDONED_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,7 @@ class StageFile:
         self.path = path
         with files.open(path) as source, pq.ParquetFile(source) as parquet:
             footer = (parquet.metadata.metadata or {}).get(_FOOTER)
-        if footer is None:
-            raise RejectedInput(f"{files.locate(path)} is not a stage file", remedy="delete it and materialise its stage again")
-        self.info = StageInfo(**json.loads(footer))
+        self.info = StageInfo(**json.loads(footer or b"{}"))
 
     @property
     def location(self) -> str:
@@ -116,9 +118,16 @@ class StageStore:
         self.blobs = BlobStore(self._files)
 
     def find(self, ref: InstanceRef, stage: str) -> StageFile | None:
-        """Return the committed file of an instance's stage, or ``None`` when that stage has never been materialised."""
+        """Return the committed file of an instance's stage, or ``None`` when there is none that can be read."""
         path = _path(ref, stage)
-        return StageFile(self._files, path) if self._files.exists(path) else None
+        if not self._files.exists(path):
+            return None
+        try:
+            return StageFile(self._files, path)
+        except (pa.ArrowException, ValueError, TypeError) as error:
+            # Damaged, or written by a version with another footer: as good as none, its rows are computed again.
+            log.warning("%s cannot be used and is made anew (%s)", self._files.locate(path), error)
+            return None
 
     def load(self, ref: InstanceRef, stage: str) -> StageFile:
         """Return the committed file; raises ``RejectedInput`` with the remedy when there is none."""
@@ -131,17 +140,19 @@ class StageStore:
         """Return what ``remember`` kept under this name for this very token, or ``None``."""
         try:
             kept = json.loads(self._files.read(_note(ref, name)))
-        except KeyError:
+            return kept["value"] if kept["token"] == token else None
+        except (KeyError, ValueError, TypeError):  # never written, or damaged: it can be derived again
             return None
-        return kept["value"] if kept["token"] == token else None
 
     def remember(self, ref: InstanceRef, name: str, token: str, value: Any) -> None:
         """Keep a small JSON value derived from a stage file; ``token`` says from which state of it."""
         self._files.write(_note(ref, name), as_json({"token": token, "value": value}).encode())
 
     def draft(self, ref: InstanceRef, stage: str, schema: pa.Schema) -> StageDraft:
-        """Start a new file of an instance's stage."""
-        return StageDraft(self._files, _path(ref, stage), schema)
+        """Start a new file of an instance's stage; drafts that a killed run left a day ago are removed."""
+        path = _path(ref, stage)
+        self._files.remove_stale(path.rsplit("/", 1)[0], older_than=_ABANDONED_SECONDS)
+        return StageDraft(self._files, path, schema)
 
 
 def _path(ref: InstanceRef, stage: str) -> str:
