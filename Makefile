@@ -8,7 +8,7 @@ TORCH := torch==2.13.0
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ui lint format typecheck clean
+.PHONY: help run test ui lint format typecheck bench-parse bench-increments fuzz clean
 
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -40,6 +40,18 @@ typecheck: $(STAMP) ## mypy, strict
 format: $(STAMP) ## ruff's formatter and safe fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+bench-parse: $(STAMP) ## speed of the parsers beside their libraries' own, and memory by corpus size
+	$(BIN)/python -m benchmarks.parse
+	$(BIN)/python -m benchmarks.memory
+
+bench-increments: $(STAMP) ## requests and bytes of a first, an unchanged and an edited export of both network sources
+	$(BIN)/python -m benchmarks.increments
+
+FUZZ_CASES := 10000
+FUZZ_SEED := 2
+fuzz: $(STAMP) ## mutate the real corpora and parse them, FUZZ_CASES a kind; inputs of failures are kept
+	$(BIN)/python -m benchmarks.fuzz all --cases $(FUZZ_CASES) --seed $(FUZZ_SEED) --save .bbj_pipeline/fuzz
 
 clean: ## remove what runs left (database, stage files); the virtual environment stays
 	rm -rf .bbj_pipeline .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -19,6 +19,7 @@ __all__ = [
     "BLOCK_TYPES",
     "DOC_TYPES",
     "GENERATIONS",
+    "MAX_REASON",
     "Block",
     "BlockType",
     "Chunk",
@@ -45,6 +46,9 @@ DOC_TYPES: tuple[DocType, ...] = get_args(DocType)
 
 BlockType = Literal["heading", "paragraph", "list_item", "table", "code", "note"]
 BLOCK_TYPES: tuple[BlockType, ...] = get_args(BlockType)
+
+MAX_REASON = 1_000
+"""Characters of a reject's reason: a person reads it, and it may quote the document that was refused."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -76,8 +80,15 @@ def _clean_json(value: Any) -> Any:
 
 
 def content_hash(value: Any) -> str:
-    """Return the SHA-256 (hex) of a record or JSON value in canonical form: sorted names, no white space."""
-    canonical = json.dumps(to_json(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """Return the SHA-256 (hex) of a record or JSON value in canonical form: sorted names, no white space.
+
+    A field that takes no part in comparing records takes none in their hash: equal records have equal hashes.
+    """
+    plain = to_json(value)
+    if dataclasses.is_dataclass(value):
+        for ignored in (f.name for f in dataclasses.fields(value) if not f.compare):
+            plain.pop(ignored, None)
+    canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
@@ -112,7 +123,9 @@ class RawDocument:
     ``role`` is ``resource`` for files that are not documents themselves but that documents need (snippets, variable sets,
     partials). ``dependencies`` are the keys of the resources whose content decides the parse of this document: a change in
     one of them makes this document changed. ``metadata`` is what the listing knows and the bytes do not say (the section
-    path from a table of contents, for example). ``last_modified`` is ISO 8601 in UTC.
+    path from a table of contents, for example). ``last_modified`` is ISO 8601 in UTC. ``validators`` are what the site wants
+    to hear when it is asked whether the document changed (``etag``, ``last-modified``, …); they are kept and decide nothing:
+    two documents that differ in them alone are equal.
     """
 
     key: str
@@ -123,10 +136,14 @@ class RawDocument:
     last_modified: str | None = None
     dependencies: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    validators: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", clean_text(self.key))
+        if self.url is not None:
+            object.__setattr__(self, "url", clean_text(self.url))
         object.__setattr__(self, "metadata", _clean_json(self.metadata))
+        object.__setattr__(self, "validators", _clean_json(self.validators))
 
     @property
     def sha256(self) -> str:
@@ -144,7 +161,8 @@ class Reject:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", clean_text(self.key))
-        object.__setattr__(self, "reason", clean_text(self.reason))
+        reason = clean_text(self.reason)
+        object.__setattr__(self, "reason", reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 1]}…")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +171,10 @@ class Unfetched:
 
     key: str
     reason: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", clean_text(self.key))
+        object.__setattr__(self, "reason", clean_text(self.reason))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +200,21 @@ class Block:
 
     def __post_init__(self) -> None:
         if self.rows is not None:
-            rows = tuple(tuple(clean_text(cell) for cell in row) for row in self.rows)
+            rows = tuple(map(tuple, self.rows))
+            text = "\n".join(map("\t".join, rows))
+            if clean_text(text) is not text:  # most tables need no cleaning: one look at all cells spares each its own
+                rows = tuple(tuple(clean_text(cell) for cell in row) for row in rows)
+                text = "\n".join(map("\t".join, rows))
             object.__setattr__(self, "rows", rows)
-            object.__setattr__(self, "text", "\n".join("\t".join(row) for row in rows))
+            object.__setattr__(self, "text", text)
         else:
             object.__setattr__(self, "text", clean_text(self.text))
         if self.title is not None:
             object.__setattr__(self, "title", clean_text(self.title))
+        if self.language is not None:
+            object.__setattr__(self, "language", clean_text(self.language))
+        if self.anchor is not None:
+            object.__setattr__(self, "anchor", clean_text(self.anchor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +241,8 @@ class Topic:
         object.__setattr__(self, "key", clean_text(self.key))
         object.__setattr__(self, "title", " ".join(clean_text(self.title).split()))
         object.__setattr__(self, "section_path", tuple(" ".join(clean_text(s).split()) for s in self.section_path))
+        if self.url is not None:
+            object.__setattr__(self, "url", clean_text(self.url))
         object.__setattr__(self, "metadata", _clean_json(self.metadata))
 
 

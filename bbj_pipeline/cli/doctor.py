@@ -11,6 +11,7 @@ from bbj_pipeline.errors import PipelineError
 from bbj_pipeline.models import load_embedder, load_tokenizer
 from bbj_pipeline.settings import Settings, load_settings
 from bbj_pipeline.sources.config import ConfiguredInstance, load_sources
+from bbj_pipeline.sources.contract import NOTHING_EARLIER
 from bbj_pipeline.storage.database import open_database
 from bbj_pipeline.storage.file_store import FileStore
 from bbj_pipeline.storage.migrations import migrate
@@ -66,5 +67,5 @@ def _model(settings: Settings) -> str:
 
 def _export(instance: ConfiguredInstance) -> str:
     """Read the listing up to its first document: the export is there and can be read."""
-    first = next(iter(instance.source.export(instance.options)), None)
+    first = next(iter(instance.source.export(instance.options, NOTHING_EARLIER)), None)
     return "the export is empty" if first is None else f"first document {first.key}"

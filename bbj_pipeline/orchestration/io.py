@@ -16,7 +16,19 @@ __all__ = ["StageFileIOManager", "preview"]
 
 _PREVIEW_ROWS = 8
 _PREVIEW_WIDTH = 90
-_HIDDEN = {"unit_key", "unit_hash", "item_hash", "blocks", "metadata", "evidence", "vector", "raw_key", "raw_sha256", "kind"}
+_HIDDEN = {
+    "unit_key",
+    "unit_hash",
+    "item_hash",
+    "blocks",
+    "metadata",
+    "validators",
+    "evidence",
+    "vector",
+    "raw_key",
+    "raw_sha256",
+    "kind",
+}
 
 
 class StageFileIOManager(dg.IOManager):

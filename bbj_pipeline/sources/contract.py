@@ -7,8 +7,9 @@ by the registry; nothing else has to be told of it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar, Generic, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -17,13 +18,31 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import DocType, Generation, RawDocument, Reject, Topic, Unfetched
 
-__all__ = ["MAX_DOCUMENT_BYTES", "ReadResource", "Source", "SourceOptions", "existing_folder"]
+__all__ = [
+    "MAX_DOCUMENT_BYTES",
+    "NOTHING_EARLIER",
+    "EarlierExport",
+    "ReadResource",
+    "Source",
+    "SourceOptions",
+    "existing_folder",
+]
 
 MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
 """No raw document may be larger: the largest real ones (manual PDFs) stay below 40 MB."""
 
 ReadResource = Callable[[str], bytes]
 """Reads a resource of the same instance by its key; raises ``KeyError`` when there is none."""
+
+
+EarlierExport = Mapping[str, RawDocument]
+"""What the earlier export of the same instance holds, by key; a document's bytes are read when it is looked up.
+
+A document whose bytes are no longer stored is not in it, so that an exporter fetches it again.
+"""
+
+NOTHING_EARLIER: EarlierExport = MappingProxyType({})
+"""The earlier export of an instance that has none."""
 
 
 class SourceOptions(BaseModel):
@@ -70,12 +89,15 @@ class Source(ABC, Generic[OptionsT]):
     options_type: type[OptionsT]
 
     @abstractmethod
-    def export(self, options: OptionsT) -> Iterator[RawDocument | Reject | Unfetched]:
+    def export(self, options: OptionsT, earlier: EarlierExport = NOTHING_EARLIER) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield every raw document and resource of the instance, sorted by key, each key once.
 
         A document that is permanently unusable before it can be read (too large, a link out of the root) is a ``Reject``;
         one that exists but did not come this time is ``Unfetched``. Raises ``SourceUnavailable`` when the listing itself
         cannot be completed: an export is complete or it is not an export.
+
+        ``earlier`` spares asking for what did not change and is no second source: the result is what it would be without
+        it, and a document that is gone is not taken from it.
         """
 
     @abstractmethod

@@ -6,15 +6,15 @@ Shared by the kinds whose export is a folder. No format is known here, and nothi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 from bbj_pipeline.errors import SourceUnavailable
-from bbj_pipeline.records import RawDocument, Reject, Unfetched
+from bbj_pipeline.records import RawDocument, Reject, Unfetched, clean_text
 from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
 
-__all__ = ["public_url_of", "read_folder"]
+__all__ = ["by_key", "inside", "public_url_of", "read_folder"]
 
 
 def read_folder(root: Path, wanted: Callable[[str], bool], *, media_type: str) -> Iterator[RawDocument | Reject | Unfetched]:
@@ -25,13 +25,37 @@ def read_folder(root: Path, wanted: Callable[[str], bool], *, media_type: str) -
     Raises ``SourceUnavailable`` when a folder cannot be listed: an incomplete listing is no listing.
     """
     real_root = root.resolve()
-    for key in sorted(key for key in _keys(root) if wanted(key)):
-        yield _read(real_root, root / key, key, media_type)
+    for key, path in by_key((key, root / key) for key in _keys(root) if wanted(key)):
+        yield path if isinstance(path, Reject) else _read(real_root, path, key, media_type)
+
+
+def by_key(found: Iterable[tuple[str, Path]]) -> list[tuple[str, Path | Reject]]:
+    """Return files by clean key, sorted; of files whose names differ only in Unicode's normal form all but one are rejects.
+
+    ``found`` gives a file's name as the system spells it, as a relative path with ``/``, and where the file lies.
+    """
+    files: dict[str, Path | Reject] = {}
+    for name, path in sorted(found):
+        key = clean_text(name)
+        if key not in files:
+            files[key] = path
+            continue
+        twin = next(twin for number in range(2, len(files) + 3) if (twin := f"{key} ({number})") not in files)
+        files[twin] = Reject(twin, "duplicate-key", f"another file has the same name in Unicode's normal form: {key}")
+    return sorted(files.items())
+
+
+def inside(real_root: Path, path: Path) -> bool:
+    """Say whether ``path`` lies in ``real_root`` when all links are followed; a loop of links lies nowhere."""
+    try:
+        return path.resolve().is_relative_to(real_root)
+    except (OSError, RuntimeError):
+        return False
 
 
 def public_url_of(template: str | None, key: str) -> str | None:
     """Return the public URL of a document: ``template`` with ``{path}`` replaced by the URL-quoted key."""
-    return template.replace("{path}", quote(key)) if template else None
+    return template.replace("{path}", quote(clean_text(key))) if template else None
 
 
 def _keys(root: Path) -> Iterator[str]:
@@ -48,9 +72,9 @@ def _keys(root: Path) -> Iterator[str]:
 
 def _read(real_root: Path, path: Path, key: str, media_type: str) -> RawDocument | Reject | Unfetched:
     try:
-        real = path.resolve(strict=True)
-        if not real.is_relative_to(real_root):
+        if not inside(real_root, path):
             return Reject(key, "outside-root", "the link leads out of the export folder")
+        real = path.resolve(strict=True)
         if not real.is_file():
             return Reject(key, "not-a-file", "neither a file nor a link to one")
         status = real.stat()

@@ -69,6 +69,7 @@ class ManifestEntry:
     dependencies: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     unfetched: str | None = None
+    validators: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,16 @@ def _tagged(row: dict[str, Any]) -> TaggedDoc:
 
 
 def _manifest_row(entry: ManifestEntry) -> dict[str, Any]:
-    return _fields(entry, texts=("dependencies",))
+    return _fields(entry, texts=("dependencies",), json_names=("metadata", "validators"))
+
+
+def _manifest_entry(row: dict[str, Any]) -> ManifestEntry:
+    values = {name: row[name] for name in _plain_names(_MANIFEST_FIELDS)}
+    values["dependencies"] = tuple(row["dependencies"])
+    values["metadata"] = json.loads(row["metadata"])
+    # a file written before there were validators has no such column
+    values["validators"] = json.loads(row.get("validators") or "{}")
+    return ManifestEntry(**values)
 
 
 def _from_row(record_type: Callable[..., RecordT], names: Sequence[str], texts: Sequence[str]) -> Callable[..., RecordT]:
@@ -179,6 +189,7 @@ _MANIFEST_FIELDS: list[tuple[str, pa.DataType]] = [
     ("dependencies", _TEXTS),
     ("metadata", pa.string()),
     ("unfetched", pa.string()),
+    ("validators", pa.string()),
 ]
 _CHUNK_FIELDS: list[tuple[str, pa.DataType]] = [
     ("kind", pa.string()),
@@ -202,14 +213,10 @@ _CHUNK_FIELDS: list[tuple[str, pa.DataType]] = [
 
 
 def _plain_names(fields: list[tuple[str, pa.DataType]]) -> list[str]:
-    return ["key", *(name for name, kind in fields if kind is not _TEXTS and name != "metadata")]
+    return ["key", *(name for name, kind in fields if kind is not _TEXTS and name not in ("metadata", "validators"))]
 
 
-MANIFEST: Codec[ManifestEntry] = Codec(
-    pa.schema(_UNIT + _MANIFEST_FIELDS),
-    _manifest_row,
-    _from_row(ManifestEntry, _plain_names(_MANIFEST_FIELDS), ("dependencies",)),
-)
+MANIFEST: Codec[ManifestEntry] = Codec(pa.schema(_UNIT + _MANIFEST_FIELDS), _manifest_row, _manifest_entry)
 PARSED: Codec[Topic] = Codec(pa.schema(_UNIT + _TOPIC_FIELDS), _topic_row, _topic)
 TAGGED: Codec[TaggedDoc] = Codec(pa.schema(_UNIT + _TOPIC_FIELDS + _TAG_FIELDS), _tagged_row, _tagged)
 CHUNKS: Codec[Chunk] = Codec(

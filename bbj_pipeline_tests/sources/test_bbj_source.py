@@ -169,7 +169,7 @@ def test_links_out_of_the_folder_and_other_files_are_not_read(tmp_path: Path) ->
         ("a.bbj", "RawDocument"),
         ("b.BBJ", "RawDocument"),
         ("c.bbj", "Reject"),
-        ("d.bbj", "Unfetched"),
+        ("d.bbj", "Reject"),
     ]
 
 

@@ -74,12 +74,12 @@ def test_functions_on_one_line_and_on_many() -> None:
 
 
 def test_callpoints_are_sections() -> None:
-    """``[[ALIAS.EVENT]]`` lasts to the next one; subroutines inside it are its own."""
+    """``[[ALIAS.EVENT]]`` lasts to the next one, empty lines before that aside; subroutines inside it are its own."""
     text = "[[ORD.ASHO]]\nx=1\n\n[[ORD.<CUSTOM>]]\nsub_one:\nreturn\n"
     assert ranges(text) == [
-        ("callpoint", "ORD.ASHO", 1, 3),
-        ("callpoint", "ORD.<CUSTOM>", 4, 7),
-        ("subroutine", "sub_one", 5, 7),
+        ("callpoint", "ORD.ASHO", 1, 2),
+        ("callpoint", "ORD.<CUSTOM>", 4, 6),
+        ("subroutine", "sub_one", 5, 6),
     ]
 
 

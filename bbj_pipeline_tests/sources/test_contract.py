@@ -50,6 +50,12 @@ def test_a_second_export_is_the_same(instance: ConfiguredInstance, exported: lis
     assert list(instance.source.export(instance.options)) == exported
 
 
+def test_an_earlier_export_changes_no_result(instance: ConfiguredInstance, exported: list[Any]) -> None:
+    """An exporter that knows the earlier export of an unchanged source gives what it gave without it."""
+    earlier = {found.key: found for found in exported if isinstance(found, RawDocument)}
+    assert list(instance.source.export(instance.options, earlier)) == exported
+
+
 def test_every_document_becomes_topics_or_a_reject(instance: ConfiguredInstance, exported: list[Any]) -> None:
     """Keys in = keys out: nothing vanishes, and a reject is the only result of its document."""
     for key, results in parsed(instance, exported).items():

@@ -74,6 +74,41 @@ def test_a_broken_member_is_one_reject(tmp_path: Path) -> None:
     assert codes(path) == {"a.htm": "ok", "b.htm": "corrupt-member"}
 
 
+def test_an_encrypted_member_is_one_reject(tmp_path: Path) -> None:
+    """A member that needs a password is named; the others are read."""
+    path = tmp_path / "locked.zip"
+    with zipfile.ZipFile(path, "w") as out:
+        out.writestr("a.htm", TOPIC)
+        out.writestr("b.htm", TOPIC)
+    data = bytearray(path.read_bytes())
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # APPNOTE 4.3.7 and 4.3.12: the general purpose flags
+        data[data.rindex(header) + flags] |= 1
+    path.write_bytes(bytes(data))
+    assert codes(path) == {"a.htm": "ok", "b.htm": "encrypted"}
+
+
+@pytest.mark.parametrize("top", ["", "WebHelp/", "./WebHelp/", "Output\\"])
+def test_keys_do_not_depend_on_a_single_top_folder(tmp_path: Path, top: str) -> None:
+    """The same export has the same keys whether its folder was zipped or what is in it; junk beside it does not matter."""
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as out:
+        for name in ("a/One.htm", "b/Two.htm", "style.css"):
+            out.writestr(f"{top}{name}", TOPIC)
+        out.writestr("__MACOSX/._a", b"")
+        out.writestr(f"{top}.hidden/x.htm", TOPIC)
+    assert list(export(path)) == ["a/One.htm", "b/Two.htm"]
+
+
+@pytest.mark.parametrize("names", [("Content/a.htm", "Content/b/c.htm"), ("one/a.htm", "two/a.htm"), ("one/a.htm", "top.css")])
+def test_folders_that_are_part_of_the_export_stay_in_its_keys(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """``Content`` is a project's own folder, two folders are the export's, and so is one beside a file."""
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as out:
+        for name in names:
+            out.writestr(name, TOPIC)
+    assert list(export(path)) == sorted(name for name in names if name.endswith(".htm"))
+
+
 def test_a_member_over_the_size_limit_is_one_reject(tmp_path: Path) -> None:
     """A member that unpacks to more than a document may have is refused without being read whole."""
     path = tmp_path / "bomb.zip"

@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -248,6 +249,49 @@ def test_headers_that_drip_for_ever_end_at_the_deadline() -> None:
         ):
             client.get(f"{origin}/")
     assert time.monotonic() - begun < 3
+
+
+def test_hanging_up_on_one_server_does_not_cut_another_threads_answer() -> None:
+    """While one thread waits for headers that never end, another one's answer comes whole (real time)."""
+
+    def late(_: str) -> Answer:
+        time.sleep(0.3)
+        return Answer(200, b"whole")
+
+    with raw_server(b"HTTP/1.1 200 OK\r\n", b"X-More: 1\r\n", 0.05) as dripping, serve(late) as origin:
+        known = frozenset({dripping, origin})
+        limits = Limits(read=2.0, deadline=0.6, attempts=1)
+        with HttpClient(known, trusted=known, limits=limits) as client, ThreadPoolExecutor(2) as pool:
+            never = pool.submit(client.get, f"{dripping}/")
+            time.sleep(0.45)
+            other = pool.submit(client.get, f"{origin}/")
+            with pytest.raises(SourceUnavailable):
+                never.result()
+            assert other.result().content == b"whole"
+
+
+def test_all_threads_leave_a_site_alone_that_asks_for_it() -> None:
+    """A Retry-After one request got holds back the next one, whoever makes it."""
+    answers = iter([Answer(429, headers={"Retry-After": "7"}), Answer(200, b"one"), Answer(200, b"two")])
+    fake = FakeTime()
+    with serve(lambda _: next(answers)) as origin, client_for(origin, fake, attempts=1) as client:
+        with pytest.raises(SourceUnavailable):
+            client.get(f"{origin}/a")
+        assert fake.slept == []
+        client.get(f"{origin}/b")
+    assert fake.slept == [7.0]
+
+
+def test_a_conditional_request_may_be_answered_with_nothing_new() -> None:
+    """304 is an answer where something was asked, and a refusal where nothing was."""
+    with serve(lambda _: Answer(200, b"same")) as origin, client_for(origin, FakeTime()) as client:
+        etag = client.get(f"{origin}/").headers["etag"]
+        again = client.get(f"{origin}/", conditions=lambda url: {"If-None-Match": etag})
+        changed = client.get(f"{origin}/", conditions=lambda url: {"If-None-Match": '"other"'})
+    assert (again.status, again.content, changed.status, changed.content) == (304, b"", 200, b"same")
+    with serve(lambda _: Answer(304)) as origin, client_for(origin, FakeTime()) as client, pytest.raises(Refused) as caught:
+        client.get(f"{origin}/")
+    assert caught.value.code == "http-304"
 
 
 def test_a_name_that_changes_its_address_between_check_and_connection_is_refused() -> None:

@@ -63,7 +63,7 @@ def test_a_class_is_a_topic_and_a_member_a_section() -> None:
         ("heading", 3, "C"),
         ("code", None, "C(size)"),
         ("paragraph", None, "Makes one."),
-        ("heading", 3, "<init>"),
+        ("heading", 3, "C"),
         ("code", None, "C(int a)"),
         ("heading", 2, "Methods"),
         ("heading", 3, "go"),
@@ -98,7 +98,14 @@ def test_a_version_number_does_not_end_a_sentence() -> None:
     assert found.blocks[0].text == "In BBj 7.00 and higher, this class is new."
     assert found.blocks[-1].text == "In BBj 9.0 and higher, goes."
     assert found.metadata["since_version"] == "7.00"
+    assert found.metadata["member_since"] == {"go()": "9.0"}
     assert "since_version" not in topic("A class. In BBj 8.0 and higher, it has colours.").metadata
+    for said, version in (
+        ("In BBj 14.0, this is new.", "14.0"),
+        ("In BBj 7.00 and highr, it is.", "7.00"),
+        ("In BBj code, it", None),
+    ):
+        assert topic(said).metadata.get("since_version") == version
 
 
 def test_deprecation_is_recognised_and_told_from_what_replaces_it() -> None:
@@ -107,6 +114,10 @@ def test_deprecation_is_recognised_and_told_from_what_replaces_it() -> None:
     assert (found.metadata["still_valid"], found.metadata["deprecated_in"]) == (False, "19.0")
     assert "since_version" not in found.metadata
     assert found.metadata["deprecated_members"] == {"a()": ""}
+    later = topic("In BBj 5.0 and higher, it draws. In BBj 9.0 and higher, this class is deprecated.").metadata
+    assert (later["since_version"], later["deprecated_in"], later["still_valid"]) == ("5.0", "9.0", False)
+    moved = topic(methods=[member("a", "In BBj 5.0 and higher, goes." + LINK.format("deprecated/a"))]).metadata
+    assert (moved["deprecated_members"], moved["member_since"]) == ({"a()": ""}, {"a()": "5.0"})
     assert "deprecated_members" not in topic(methods=[member("b", "This method replaces deprecated X::y.")]).metadata
 
 

@@ -7,17 +7,23 @@ import json
 import re
 from collections import Counter
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
-from bbj_pipeline.records import RawDocument, Reject, Topic
+from bbj_pipeline.records import Block, RawDocument, Reject, Topic
 from bbj_pipeline.settings import SAMPLES_DIR
 from bbj_pipeline.sources.javadoc import SOURCE, JavadocOptions
 from bbj_pipeline_tests.paths import CORPORA
+from bbj_pipeline_tests.sources.html_oracle import seen, words
 
 ROOT = CORPORA / "javadoc" / "bbj"
 OPTIONS = JavadocOptions(path=ROOT)
 SCRAPED_PAGES = 5
 """Docu fields that hold a whole page of 11 KB and no description."""
+
+METHODS = 8713
+CONSTRUCTORS = 431
+"""Of the methods those that are named ``<init>``."""
 
 
 def no_resource(key: str) -> bytes:
@@ -40,35 +46,45 @@ def packages() -> dict[str, dict[str, Any]]:
     return {path.name: json.loads(path.read_text(encoding="utf-8")) for path in sorted(ROOT.glob("*.json"))}
 
 
-def words(text: str) -> Counter[str]:
-    return Counter(re.findall(r"[^\W_]+", text))
-
-
-def docu_words(docu: str) -> Counter[str]:
-    """Words of a docu field by regular expressions alone."""
-    docu = docu.partition("\r\r[Docs](")[0]
+def description(docu: str) -> str:
+    """What a reader sees of a docu field; comments lose their margin, inline tags become their text."""
+    docu = docu.partition("\r\r[Docs](")[0].replace("\r\n", "\n")
     if "</head>" in docu:
-        return Counter()
-    docu = re.sub(r"\{@(?:code|link(?: [^\s{}]+(?=\s))?)\s+([^{}]*)\}", lambda match: html.escape(match[1]), docu).replace(
-        "@param <", "@param &lt;"
-    )
-    docu = re.sub(r"<(script|style|head)\b.*?</\1>|<!--.*?-->", " ", docu, flags=re.S)
-    docu = re.sub(r"</?(?:p|div|br|li|ul|ol|td|th|tr|table|h\d|blockquote|pre)\b[^>]*>", " ", docu)
-    return words(html.unescape(re.sub(r"<[^<>]*>", "", docu)))
+        return ""
+    if comment := re.fullmatch(r"\s*/\*\*(.*)\*/\s*", docu, re.S):
+        docu = re.sub(r"^[ \t]*\*+ ?", "", comment[1], flags=re.M).replace("@param <", "@param &lt;")
+    docu = re.sub(r"\{@(?:code|link(?: [^\s{}]+(?=\s))?)\s+([^{}]*)\}", lambda match: html.escape(match[1]), docu)
+    return "".join(seen(docu).pieces)
 
 
-def class_words(record: dict[str, Any]) -> Counter[str]:
-    found = docu_words(record["docu"])
-    present = [*record["constructors"], *record["methods"]]
-    constructors = [m for m in present if m in record["constructors"] or m["name"] == "<init>"]
-    found += words(" ".join(["Fields"] * bool(record["fields"]) + ["Constructors"] * bool(constructors)))
-    found += words("Methods") if len(present) > len(constructors) else Counter()
-    for member in (*record["fields"], *present):
-        found += words(member["name"]) + docu_words(member["docu"])
-        if "params" in member:
-            found += words(record["name"] if member["name"] == "<init>" else member["name"])
-            found += words(" ".join(f"{param.get('type', '')} {param['name']}" for param in member["params"]))
-    return found
+def members(record: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The sections of a class: constructors stand among the methods under the JVM's name."""
+    inits = [method for method in record["methods"] if method["name"] == "<init>"]
+    methods = [method for method in record["methods"] if method["name"] != "<init>"]
+    sections = [("Fields", record["fields"]), ("Constructors", [*record["constructors"], *inits]), ("Methods", methods)]
+    return [(title, found) for title, found in sections if found]
+
+
+def shown_name(record: dict[str, Any], member: dict[str, Any]) -> str:
+    return str(record["name"] if member["name"] == "<init>" else member["name"])
+
+
+def signature(record: dict[str, Any], member: dict[str, Any]) -> str:
+    params = [f"{param['type']} {param['name']}" if "type" in param else param["name"] for param in member["params"]]
+    return f"{shown_name(record, member)}({', '.join(params)})"
+
+
+def class_text(record: dict[str, Any]) -> str:
+    parts = [description(record["docu"])]
+    for title, found in members(record):
+        parts.append(title)
+        for member in found:
+            parts += [
+                shown_name(record, member),
+                signature(record, member) if "params" in member else "",
+                description(member["docu"]),
+            ]
+    return "\n".join(parts)
 
 
 def test_every_class_is_a_topic_and_every_member_a_section() -> None:
@@ -85,22 +101,39 @@ def test_every_class_is_a_topic_and_every_member_a_section() -> None:
             blocks = topics()[f"{package['name']}.{record['name']}"].blocks
             sections = Counter(block.text for block in blocks if block.type == "heading" and block.level == 3)
             kinds = ("fields", "constructors", "methods")
-            assert sections == Counter(member["name"] for kind in kinds for member in record[kind])
+            assert sections == Counter(shown_name(record, member) for kind in kinds for member in record[kind])
             methods += len(record["methods"])
-    assert methods == 8713
+    assert methods == METHODS
 
 
 def test_words_equal_an_independent_extraction() -> None:
-    """No word of a description, name, type or parameter is lost, glued, split or invented."""
-    different = {}
+    """No word of a description, name, type or parameter is lost, glued, split or invented, punctuation included."""
     for package in packages().values():
         for record in package["classes"]:
             topic = topics()[f"{package['name']}.{record['name']}"]
-            found = sum((words(block.text) for block in topic.blocks), Counter())
-            expected = class_words(record)
-            if expected != found:
-                different[topic.key] = (expected - found, found - expected)
-    assert not different
+            given, wanted = words("\n".join(block.text for block in topic.blocks)), words(class_text(record))
+            assert given == wanted, (topic.key, "lost", wanted - given, "invented", given - wanted)
+
+
+def test_every_member_stands_in_its_section_with_all_parameters_and_types() -> None:
+    """In the file's order: the section, the member's name, and directly below its signature; a field has none."""
+    counted: Counter[str] = Counter()
+    for package in packages().values():
+        for record in package["classes"]:
+            blocks = topics()[f"{package['name']}.{record['name']}"].blocks
+            given = [
+                (block.text, following.text if following.type == "code" and block.level == 3 else None)
+                for block, following in pairwise([*blocks, Block("paragraph")])
+                if block.type == "heading" and block.level in (2, 3)
+            ]
+            wanted: list[tuple[str, str | None]] = []
+            for title, found in members(record):
+                wanted.append((title, None))
+                wanted += [(shown_name(record, m), signature(record, m) if "params" in m else None) for m in found]
+                counted[title] += len(found)
+                counted["parameters"] += sum(len(member.get("params", ())) for member in found)
+            assert given == wanted, record["name"]
+    assert counted == {"Methods": METHODS - CONSTRUCTORS, "Constructors": CONSTRUCTORS + 1, "Fields": 1, "parameters": 10044}
 
 
 def test_signatures_stand_directly_under_their_headings_and_tell_overloads_apart() -> None:

@@ -95,10 +95,11 @@ def test_admonitions_are_notes_with_their_titles() -> None:
 
 
 def test_heading_ids_are_anchors_and_not_text() -> None:
-    """`{#id}` is the anchor; without it the anchor is GitHub's slug, numbered when it repeats."""
-    found = blocks("# A `b` C {#own}\n\n## Setting Up\n\n## Setting Up\n", "docs/page.md")
+    """`{#id}` is the anchor; without it it is GitHub's slug, numbered when it repeats. Docusaurus gives a page's title none."""
+    found = blocks("# A `b` C {#top}\n\n## D {#own}\n\n## Setting Up\n\n## Setting Up\n", "docs/page.md")
     assert [(b.text, b.level, b.anchor) for b in found] == [
-        ("A b C", 1, "own"),
+        ("A b C", 1, None),
+        ("D", 2, "own"),
         ("Setting Up", 2, "setting-up"),
         ("Setting Up", 2, "setting-up-1"),
     ]

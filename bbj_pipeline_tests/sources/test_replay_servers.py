@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 import requests
 
-from bbj_pipeline.sources.replay import serve_site, serve_wordpress
+from bbj_pipeline.sources.replay import serve, serve_site, serve_wordpress
+from bbj_pipeline.sources.replay.site import site_answer
+from bbj_pipeline_tests.sources.traffic import Traffic
+
+LATER, EPOCH = "Wed, 01 Jan 2110 00:00:00 GMT", "Thu, 01 Jan 1970 00:00:00 GMT"
 
 
 @pytest.fixture
@@ -78,6 +82,35 @@ def test_etag_and_last_modified_allow_a_conditional_request(site: Path) -> None:
     assert (second.status_code, second.content) == (304, b"")
 
 
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ({"If-Modified-Since": LATER}, 304), ({"If-Modified-Since": EPOCH}, 200),
+        ({"If-Modified-Since": "soon"}, 200), ({"If-None-Match": '"other"', "If-Modified-Since": LATER}, 200),
+    ],
+)  # fmt: skip
+def test_a_date_is_asked_about_as_rfc_9110_says(site: Path, asked: dict[str, str], status: int) -> None:
+    """If-Modified-Since is answered, nonsense is ignored, and an ETag that does not match decides alone."""
+    with serve_site(site) as origin:
+        assert get(f"{origin}/about", **asked).status_code == status
+
+
+def test_one_of_several_etags_is_enough_and_weak_ones_count(site: Path) -> None:
+    """If-None-Match is a list, compared weakly."""
+    with serve_site(site) as origin:
+        etag = get(f"{origin}/about").headers["ETag"]
+        assert get(f"{origin}/about", **{"If-None-Match": f'"x", W/{etag}'}).status_code == 304
+
+
+def test_an_observer_is_told_what_was_sent(site: Path) -> None:
+    """Target, status and bytes of the body as they went over the wire."""
+    traffic = Traffic()
+    with serve(lambda target: site_answer(site.resolve(), "/", target), traffic) as origin:
+        first = get(f"{origin}/about", **{"Accept-Encoding": "identity"})
+        get(f"{origin}/about", **{"If-None-Match": first.headers["ETag"]})
+    assert traffic.answers == [("/about", 200, len("<p>about")), ("/about", 304, 0)]
+
+
 def test_only_loopback_is_bound(site: Path) -> None:
     """A replay is not reachable from outside, and each has a port of its own."""
     with serve_site(site) as one, serve_site(site) as other:
@@ -116,6 +149,21 @@ def test_wordpress_lists_its_types_and_refuses_what_it_does_not_have() -> None:
         assert get(f"{root}/nothing").json()["code"] == "rest_no_route"
         assert get(f"{root}/posts?per_page=101").json()["code"] == "rest_invalid_param"
         assert get(f"{origin}/wp-json/wp/v2/posts").status_code == 404
+
+
+def test_wordpress_gives_what_changed_and_the_fields_that_are_asked_for() -> None:
+    """``modified_after`` is exclusive and in UTC, ``_fields`` trims each object, and a date that is none is refused."""
+    posts = [
+        {"id": n, "type": "post", "title": {"rendered": "T"}, "modified_gmt": f"2025-01-0{n}T10:00:00"} for n in range(1, 6)
+    ]
+    with serve_wordpress(posts) as origin:
+        root = f"{origin}/wp-json/wp/v2/posts?order=asc&orderby=id"
+        changed = get(f"{root}&modified_after=2025-01-03T10:00:00Z")
+        keys = get(f"{root}&_fields=id,modified_gmt&per_page=2")
+        refused = get(f"{root}&modified_after=yesterday")
+    assert ([item["id"] for item in changed.json()], changed.headers["X-WP-Total"]) == ([4, 5], "2")
+    assert keys.json() == [{"id": n, "modified_gmt": f"2025-01-0{n}T10:00:00"} for n in (1, 2)]
+    assert (refused.status_code, refused.json()["code"]) == (400, "rest_invalid_param")
 
 
 def test_answers_are_compressed_when_asked_for() -> None:

@@ -14,7 +14,6 @@ from bbj_pipeline.sources.web_crawl import SOURCE, WebCrawlOptions
 from bbj_pipeline_tests.paths import CORPORA, FACTS
 
 SITES = ("bbj-ai-strategy-site", "bbj-beginner-course-site")
-INLINE = "a|b|code|del|em|i|kbd|s|small|span|strong|sub|sup|u|var"
 
 
 def options(site: str, mode: str) -> WebCrawlOptions:
@@ -43,21 +42,6 @@ def facts(site: str) -> dict[str, dict[str, str]]:
         rows = {row["path"]: row for row in csv.DictReader(lines, delimiter="\t")}
     prefix = f"web_crawl/{site}/"
     return {path.removeprefix(prefix): row for path, row in rows.items() if path.startswith(prefix)}
-
-
-def words(text: str) -> Counter[str]:
-    return Counter(re.findall(r"[^\W_]+", text))
-
-
-def independent_text(page: str) -> str:
-    """The text of a page's article, chrome aside, by regular expressions; of the home page everything between the bars."""
-    if "<article" in page:
-        body = page[page.index("<article") : page.rindex("</article>")]
-    else:
-        body = re.split(r"<footer\b", page[page.index("main-wrapper") :].partition(">")[2])[0]
-    body = re.sub(r"<!--.*?-->|<(script|style|svg|nav|button|footer)\b.*?</\1\s*>", " ", body, flags=re.S)
-    body = re.sub(rf"</?(?:{INLINE})(?:\s[^<>]*)?>", "", body)
-    return html.unescape(re.sub(r"</?[a-zA-Z][^<>]*>", " ", body)).replace("\u200b", "").replace("\u00ad", "")
 
 
 def rendered(topic: Topic) -> str:
@@ -94,15 +78,6 @@ def test_admonitions_are_notes_with_their_titles(site: str) -> None:
         titles = [block.title for block in notes if block.title] + [block.text for block in notes if block.text in expected]
         assert sorted(titles) == sorted(expected), key
         assert len(expected) == int(facts(site)[key]["admonitions"]), key
-
-
-@pytest.mark.parametrize("site", SITES)
-def test_no_word_is_lost_glued_or_doubled(site: str) -> None:
-    """The words of the topic are the words of the article, each as often."""
-    for key, topic in topics(site, "path").items():
-        page = (CORPORA / "web_crawl" / site / key).read_text(encoding="utf-8")
-        expected, found = words(independent_text(page)), words(rendered(topic))
-        assert found == expected, (key, found - expected, expected - found)
 
 
 def test_the_first_code_block_of_the_challenge() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from bbj_pipeline.errors import PipelineError
 from bbj_pipeline.orchestration.stage_names import RAW_EXPORT
 from bbj_pipeline.orchestration.steps.workplace import StepResult, Workplace, abandon_on_error
 from bbj_pipeline.records import RawDocument, Reject, Unfetched
+from bbj_pipeline.storage.blobs import BlobStore
 from bbj_pipeline.storage.stage_files import StageFile
 from bbj_pipeline.storage.stage_records import MANIFEST, ManifestEntry
 from bbj_pipeline.storage.stage_units import UnitWriter, read_records
@@ -16,24 +19,27 @@ __all__ = ["export_raw"]
 
 
 def export_raw(at: Workplace) -> StepResult:
-    """Export one instance; the earlier manifest is returned when the listing and every byte are the same.
+    """Export one instance; the earlier manifest is returned when the listing, every byte and every validator are the same.
 
     A document that could not be fetched keeps the entry of the earlier manifest, and the export is marked incomplete.
+    New validators over the same bytes give a new manifest with the earlier data version: nothing downstream changes.
     """
     earlier = at.earlier(RAW_EXPORT)
-    known = _EarlierEntries(earlier)
+    known = _EarlierDocuments(earlier, at.store.blobs)
+    revalidated = False
     draft = at.store.draft(at.instance.ref, RAW_EXPORT, MANIFEST.schema)
     counts = {"documents": 0, "resources": 0, "rejected": 0, "unfetched": 0, "bytes": 0, "new_blobs": 0}
     with abandon_on_error(draft):
         writer = UnitWriter(draft, MANIFEST)
         seen: set[str] = set()
-        for found in at.instance.source.export(at.instance.options):
+        for found in at.instance.source.export(at.instance.options, known):
             if found.key in seen:
                 raise PipelineError(
                     f"{at.instance.ref} lists {found.key!r} twice", remedy="report this as a bug of its exporter"
                 )
             seen.add(found.key)
             entry = _entry(at, found, known, counts)
+            revalidated = revalidated or _has_new_validators(entry, known)
             writer.add(found.key, "" if isinstance(entry, Reject) else entry.sha256, [(found.key, entry)])
         info = writer.finish(
             stage=RAW_EXPORT,
@@ -42,17 +48,42 @@ def export_raw(at: Workplace) -> StepResult:
             complete=counts["unfetched"] == 0,
             run_id=at.run_id,
         )
-    if earlier is not None and earlier.info.data_version == info.data_version:
+    if earlier is not None and earlier.info.data_version == info.data_version and not revalidated:
         draft.abandon()
         return StepResult(earlier, earlier.info, counts)
     return StepResult(draft, info, counts)
 
 
-class _EarlierEntries:
-    """The earlier manifest by key, read when the first document could not be fetched."""
+class _EarlierDocuments(Mapping[str, RawDocument]):
+    """The documents of the earlier manifest by key; the manifest is read at the first question, bytes at each."""
 
-    def __init__(self, manifest: StageFile | None) -> None:
+    def __init__(self, manifest: StageFile | None, blobs: BlobStore) -> None:
         self._manifest = manifest
+        self._blobs = blobs
+
+    def __getitem__(self, key: str) -> RawDocument:
+        entry = self._stored[key]
+        return RawDocument(
+            key=key,
+            content=self._blobs.get(entry.sha256),
+            media_type=entry.media_type,
+            role="resource" if entry.role == "resource" else "document",
+            url=entry.url,
+            last_modified=entry.last_modified,
+            dependencies=entry.dependencies,
+            metadata=entry.metadata,
+            validators=entry.validators,
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stored)
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+    @cached_property
+    def _stored(self) -> dict[str, ManifestEntry]:
+        return {key: entry for key, entry in self._entries.items() if entry.sha256}
 
     @cached_property
     def _entries(self) -> dict[str, ManifestEntry]:
@@ -61,34 +92,34 @@ class _EarlierEntries:
         entries = read_records(self._manifest, MANIFEST)
         return {entry.key: entry for entry in entries if isinstance(entry, ManifestEntry)}
 
-    def of(self, key: str, reason: str) -> ManifestEntry:
+    def entry(self, key: str) -> ManifestEntry | None:
+        """Return the earlier entry of ``key``; its bytes are not read."""
+        return self._entries.get(key)
+
+    def unfetched(self, key: str, reason: str) -> ManifestEntry:
         """Return the earlier entry of ``key`` marked with ``reason``, or an empty one when it was never fetched."""
-        known = self._entries.get(key)
+        known = self.entry(key)
         if known is None:
             return ManifestEntry(key, "", 0, "", "document", unfetched=reason)
-        return ManifestEntry(
-            key=key,
-            sha256=known.sha256,
-            size=known.size,
-            media_type=known.media_type,
-            role=known.role,
-            url=known.url,
-            last_modified=known.last_modified,
-            dependencies=known.dependencies,
-            metadata=known.metadata,
-            unfetched=reason,
-        )
+        return replace(known, unfetched=reason)
+
+
+def _has_new_validators(entry: ManifestEntry | Reject, known: _EarlierDocuments) -> bool:
+    if isinstance(entry, Reject) or not entry.validators:
+        return False
+    earlier = known.entry(entry.key)
+    return earlier is None or earlier.validators != entry.validators
 
 
 def _entry(
-    at: Workplace, found: RawDocument | Reject | Unfetched, known: _EarlierEntries, counts: dict[str, int]
+    at: Workplace, found: RawDocument | Reject | Unfetched, known: _EarlierDocuments, counts: dict[str, int]
 ) -> ManifestEntry | Reject:
     if isinstance(found, Reject):
         counts["rejected"] += 1
         return found
     if isinstance(found, Unfetched):
         counts["unfetched"] += 1
-        return known.of(found.key, found.reason)
+        return known.unfetched(found.key, found.reason)
     sha256 = found.sha256
     counts["documents" if found.role == "document" else "resources"] += 1
     counts["bytes"] += len(found.content)
@@ -103,4 +134,5 @@ def _entry(
         last_modified=found.last_modified,
         dependencies=found.dependencies,
         metadata=found.metadata,
+        validators=found.validators,
     )

@@ -14,11 +14,10 @@ __all__ = ["comment_line", "comment_paragraphs", "comment_text"]
 
 _REM = re.compile(r"\s*rem(?![A-Za-z0-9_])", re.IGNORECASE)
 _OPEN = re.compile(r"^\s*/\*+\s?")
-_CLOSE = re.compile(r"\s*\*+/\s*$")
 _STAR = re.compile(r"^\s*\*(?!\*)\s?")
 _BANNER = re.compile(r"^[\s\-=*#_~+.<>/\\|]*$")
 _RULE_START = re.compile(r"^\s*([-=*#_~+])\1{2,}\s*")
-_RULE_END = re.compile(r"\s*([-=*#_~+])\1{2,}\s*$")
+_RULE_MARKS = "-=*#_~+"
 
 
 def comment_line(text: str) -> str:
@@ -28,13 +27,28 @@ def comment_line(text: str) -> str:
     """
     found = _REM.match(text)
     text = text[found.end() :] if found else text
-    text = _STAR.sub("", _CLOSE.sub("", _OPEN.sub("", text)))
+    text = _STAR.sub("", _without_close(_OPEN.sub("", text)))
     if _BANNER.match(text):
         return ""
-    text = _RULE_END.sub("", _RULE_START.sub("", text)).strip()
+    text = _without_rule(_RULE_START.sub("", text)).strip()
     if text.startswith('"') and text.count('"') <= 1 + text.endswith('"'):
         text = text.strip('"').strip()  # REM "like a string": the old way to keep lower case
     return text
+
+
+def _without_close(text: str) -> str:
+    """Take ``**/`` off the end. From the end by hand: a pattern that may begin anywhere takes quadratic time on long runs."""
+    bare = text.rstrip()
+    return bare[:-1].rstrip("*").rstrip() if bare.endswith("*/") else text
+
+
+def _without_rule(text: str) -> str:
+    """Take a rule of three or more equal marks off the end."""
+    bare = text.rstrip()
+    if not bare or bare[-1] not in _RULE_MARKS:
+        return text
+    rest = bare.rstrip(bare[-1])
+    return rest.rstrip() if len(bare) - len(rest) > 2 else text
 
 
 def comment_paragraphs(lines: Iterable[LogicalLine]) -> list[str]:

@@ -7,13 +7,14 @@ declarations and never inside one. Missing ``methodend``, ``fnend`` or ``classen
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from bbj_pipeline.sources.bbj_source.comments import comment_line, comment_text
 from bbj_pipeline.sources.bbj_source.lexer import LogicalLine, Statement, jump_targets, lex
 
-__all__ = ["Declaration", "DeclarationKind", "declarations", "declarations_of"]
+__all__ = ["Declaration", "DeclarationKind", "declarations", "declarations_of", "scan"]
 
 DeclarationKind = Literal["class", "interface", "method", "function", "subroutine", "label", "callpoint"]
 
@@ -23,6 +24,8 @@ _METHOD = re.compile(r"method\s+(?:[^(\s]+\s+)*?([A-Za-z_]\w*)\s*(?:\(|$)", re.I
 # In a piece of a program the class around a method may be missing; then only its access word tells it from a variable.
 _ACCESS = re.compile(r"method\s+(public|private|protected)\s", re.IGNORECASE)
 _FUNCTION = re.compile(r"def\s*(fn\w*[$%!]?)\s*(\([^)]*\))?\s*(=?)", re.IGNORECASE)
+_DECLARES = re.compile(r"class|interface|method|def|fnend", re.IGNORECASE)
+"""How each statement begins that opens or ends a declaration."""
 _END = re.compile(r"(methodend|classend|interfaceend|fnend)\b", re.IGNORECASE)
 _CLOSES = {"methodend": ("method",), "classend": ("class",), "interfaceend": ("interface",), "fnend": ("function",)}
 # After one of these control does not run on into the next line, so a label that follows begins a subroutine.
@@ -33,13 +36,13 @@ _FI = re.compile(r"(fi|endif)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """One declaration: physical lines ``start_line`` to ``end_line`` from 1, both inclusive.
+    """One declaration: physical lines ``start_line`` to ``end_line`` from 1, both inclusive; the last one is never empty.
 
     ``doc`` is the text of the comment directly above it, whose first line is ``doc_line`` (``start_line`` if there is none);
-    these lines are not in the range. Behind a label, a comment on the label's own line is its ``doc`` too. ``parent`` is the
-    enclosing class, interface, callpoint or subroutine, or ``None``. A ``subroutine`` is a label that control cannot run into
-    from above, or that has a comment of its own, up to the next one; so is a line number that is called with ``GOSUB``.
-    Every other label outside of methods and functions is a ``label``, up to the next label.
+    these lines are not in the range. A comment on the line of a label is part of its ``doc``. ``parent`` is the enclosing
+    class, interface, callpoint or subroutine, or ``None``. A ``subroutine`` is a label that control cannot run into from above,
+    or that has a comment of its own, up to the next one; so is a line number that is called with ``GOSUB``. Every other label
+    outside of methods and functions is a ``label``, up to the next label.
     """
 
     kind: DeclarationKind
@@ -61,10 +64,25 @@ def declarations(text: str) -> tuple[Declaration, ...]:
 
 def declarations_of(lines: tuple[LogicalLine, ...]) -> tuple[Declaration, ...]:
     """The same for lines that have been lexed already."""
-    scanner = _Scanner(jump_targets(lines)[0])
+    return scan(lines, jump_targets(lines)[0])
+
+
+def scan(lines: tuple[LogicalLine, ...], called: frozenset[int]) -> tuple[Declaration, ...]:
+    """The same when it is known already which line numbers are ``called``."""
+    scanner = _Scanner(called)
     for line in lines:
         scanner.take(line)
-    return scanner.finish(lines[-1].end if lines else 0)
+    return tuple(_without_blank_end(item, lines) for item in scanner.finish(lines[-1].end if lines else 0))
+
+
+def _without_blank_end(item: Declaration, lines: tuple[LogicalLine, ...]) -> Declaration:
+    """End a declaration that nothing closes at its last line that is not empty."""
+    at = bisect_right(lines, item.end_line, key=lambda line: line.start) - 1
+    if not lines[at].blank:
+        return item
+    while lines[at].blank and lines[at].start > item.start_line:
+        at -= 1
+    return replace(item, end_line=lines[at].end)
 
 
 class _Scanner:
@@ -75,7 +93,7 @@ class _Scanner:
         self.open: list[Declaration] = []
         self.done: list[Declaration] = []
         self.comments: list[LogicalLine] = []
-        self.falls_through = False
+        self.before: LogicalLine | None = None
 
     def take(self, line: LogicalLine) -> None:
         """Read one logical line: open what it declares, close what it ends, remember a comment for what follows."""
@@ -89,18 +107,19 @@ class _Scanner:
                 self.comments = []
             return
         doc_line = self.comments[0].start if self.comments else line.start
-        doc = comment_text(self.comments)
+        doc = comment_text(self.comments) if self.comments else ""
         self.comments = []
         if line.callpoint:
             self._close(len(self.open), doc_line - 1)
             self._push("callpoint", line.callpoint, line, doc, doc_line)
-            self.falls_through = False
+            self.before = None
         else:
             if number and all(statement.label is None for statement in line.statements):
                 self._label(number, line, doc or comment_text([line] if line.comment else []), doc_line)
             for statement in line.statements:
                 self._statement(statement, line, doc, doc_line)
-            self.falls_through = _falls_through(line, self.falls_through)
+            if any(statement.label is not None or not statement.comment for statement in line.statements):
+                self.before = line
 
     def finish(self, last: int) -> tuple[Declaration, ...]:
         """Close what is open at the end of the text and return everything in reading order."""
@@ -110,10 +129,10 @@ class _Scanner:
     def _statement(self, statement: Statement, line: LogicalLine, doc: str, doc_line: int) -> None:
         if statement.label is not None and not self._inside("method", "function"):
             own = comment_line(statement.text) if statement.comment else ""
-            self._label(statement.label, line, doc or own, doc_line)
-        if statement.comment:
-            return
+            self._label(statement.label, line, "\n\n".join(filter(None, (doc, own))), doc_line)
         text = statement.text
+        if statement.comment or not _DECLARES.match(text):
+            return
         if end := _END.match(text):
             self._end(_CLOSES[end.group(1).lower()], line.end)
         elif found := _TYPE.match(text):
@@ -132,7 +151,7 @@ class _Scanner:
                 self._close(1, line.end)
 
     def _label(self, name: str, line: LogicalLine, doc: str, doc_line: int) -> None:
-        begins = not self.falls_through or bool(doc)
+        begins = bool(doc) or self.before is None or not _falls_through(self.before)
         kind: DeclarationKind = "subroutine" if begins else "label"
         keep = ("class", "interface", "callpoint") if begins else ("class", "interface", "callpoint", "subroutine")
         self._close_to(keep, doc_line - 1)
@@ -170,15 +189,16 @@ class _Scanner:
 _RANK = {"callpoint": 0, "interface": 1, "class": 1, "subroutine": 2, "label": 3, "function": 4, "method": 4}
 
 
-def _falls_through(line: LogicalLine, before: bool) -> bool:
-    """Whether control can run on past ``line``: a comment leaves that as it was, a label alone makes it so."""
-    code = [statement for statement in line.statements if not statement.comment and statement.text]
-    if not code:
-        return True if any(statement.label for statement in line.statements) else before
+def _falls_through(line: LogicalLine) -> bool:
+    """Whether control can run on past ``line``, which has code or a label; it can past a label alone."""
     conditional = False
-    for statement in code:
-        if _IF.match(statement.text):
+    last = ""
+    for statement in line.statements:
+        if statement.comment or not statement.text:
+            continue
+        last = statement.text
+        if _IF.match(last):
             conditional = True
-        elif _FI.match(statement.text):
+        elif _FI.match(last):
             conditional = False
-    return conditional or not _TERMINAL.match(code[-1].text)
+    return conditional or not last or not _TERMINAL.match(last)

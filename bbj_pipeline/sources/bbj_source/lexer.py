@@ -7,23 +7,31 @@ What a program declares is found in ``declarations``, what becomes of it in a to
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 __all__ = ["LogicalLine", "Statement", "code_words", "jump_targets", "lex", "split_lines"]
 
 _NUMBER = re.compile(r"\s*(\d{1,7})(?=[\s:;]|[A-Za-z]|$)[ \t]*")
 _CALLPOINT = re.compile(r"\s*\[\[([^\[\]\n]+)\]\]\s*$")
-_REM = re.compile(r"rem(?![A-Za-z0-9_$!%.(])", re.IGNORECASE)
-_LABEL = re.compile(r"([A-Za-z_][A-Za-z0-9_.]*)[ \t]*:(?!:)")
-# Whatever does not end, open or hide a statement; then a string ("" is a quote inside it), a mnemonic, or the end.
+_STATEMENT = re.compile(
+    r"""[ \t\f;\r\x1a]*+
+    (?: (?! (?i:rem|else|then|use|default) [ \t]*: )  # words before a colon that is theirs, or of a path
+        ([A-Za-z_][A-Za-z0-9_.]*) [ \t]*+ : (?!:) [ \t]*+ )?
+    (?: ( (?i:rem (?![A-Za-z0-9_$!%.(]) ) .*+ )
+      | ( (?: [^;"']++ | "(?:[^"]|"")*+"?+ | '[^']*+'?+ )*+ ) )""",
+    re.VERBOSE | re.DOTALL,
+)
+"""One statement with what parts it from the one before: its label, and either a comment or code up to its semicolon."""
+# Whatever does not end, open or hide a statement; then a string ("" is a quote inside it) or a mnemonic.
 _CODE = re.compile(r"""[^;"']+|"(?:[^"]|"")*"?|'[^']*'?""")
 _JUMP = re.compile(
     r"\b(goto|gosub|exitto|seterr|setesc|restore)\s*(\d[\d,\s]*)|\b(?:err|dom|end|lck)\s*=\s*(\d+)", re.IGNORECASE
 )
 _INTEGER = re.compile(r"\d+")
+_MOST_DIGITS = 7
+"""Digits of a line number; a longer number names no line, and Python refuses to read one of over 4,300 digits."""
 _BLOCK_COMMENT_MIDDLE = re.compile(r"\s*\*(?![A-Za-z])")
-_NOT_LABELS = frozenset({"rem", "else", "then", "use", "default"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +84,19 @@ def code_words(line: LogicalLine) -> Iterator[str]:
             yield " ".join(piece for piece in _CODE.findall(statement.text) if piece[0] not in "\"'")
 
 
-def jump_targets(lines: Iterable[LogicalLine]) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the line numbers that ``lines`` call (``GOSUB``), and all that they jump to in any way."""
+def jump_targets(lines: Sequence[LogicalLine]) -> tuple[frozenset[int], frozenset[int]]:
+    """Return the line numbers that ``lines`` call (``GOSUB``), and all that they jump to in any way.
+
+    Both are empty when no line has a number: nothing can be jumped to.
+    """
     called: set[int] = set()
     reached: set[int] = set()
-    for line in lines:
+    for line in lines if any(line.number is not None for line in lines) else ():
+        if not any(not statement.comment and _INTEGER.search(statement.text) for statement in line.statements):
+            continue
         for words in code_words(line):
             for verb, numbers, number in _JUMP.findall(words):
-                found = {int(item) for item in _INTEGER.findall(numbers or number)}
+                found = {int(item) for item in _INTEGER.findall(numbers or number) if len(item) <= _MOST_DIGITS}
                 reached |= found
                 called |= found if verb.lower() == "gosub" else set()
     return frozenset(called), frozenset(reached)
@@ -96,7 +109,7 @@ def _logical_lines(lines: list[str]) -> Iterator[LogicalLine]:
         end = at + 1
         while end < len(lines) and lines[end].lstrip().startswith(":"):
             end += 1
-        callpoint = _CALLPOINT.match(lines[at])
+        callpoint = _CALLPOINT.match(lines[at]) if "[[" in lines[at] else None
         if callpoint:
             # a callpoint stands alone; what continues it (":" below) belongs to no statement and is lexed by itself
             yield LogicalLine(at + 1, at + 1, (), callpoint=callpoint.group(1).strip())
@@ -113,7 +126,9 @@ def _logical_lines(lines: list[str]) -> Iterator[LogicalLine]:
 
 
 def _logical_line(lines: list[str], at: int, end: int) -> LogicalLine:
-    joined = lines[at] + "".join(lines[index].lstrip()[1:] for index in range(at + 1, end))
+    joined = lines[at]
+    if end > at + 1:
+        joined += "".join(lines[index].lstrip()[1:] for index in range(at + 1, end))
     number = _NUMBER.match(joined)
     code = joined[number.end() :] if number else joined
     return LogicalLine(at + 1, end, tuple(_statements(code)), number=int(number.group(1)) if number else None)
@@ -132,31 +147,13 @@ def _opens_comment(line: LogicalLine, inside: bool) -> bool:
 def _statements(code: str) -> Iterator[Statement]:
     position, length = 0, len(code)
     while position < length:
-        while position < length and code[position] in " \t\f;\r\x1a":
-            position += 1
-        if position == length:
+        found = _STATEMENT.match(code, position)
+        if found is None:  # cannot be: every part of the pattern may be empty
             return
-        label, position = _label(code, position)
-        if _REM.match(code, position):
-            yield Statement(code[position:].strip(), comment=True, label=label)
+        label, comment, text = found.groups()
+        if comment is not None:
+            yield Statement(comment.strip(), comment=True, label=label)
             return
-        end = _statement_end(code, position)
-        yield Statement(code[position:end].strip(), comment=False, label=label)
-        position = end + 1
-
-
-def _label(code: str, position: int) -> tuple[str | None, int]:
-    match = _LABEL.match(code, position)
-    if match is None or match.group(1).lower() in _NOT_LABELS:
-        return None, position
-    position = match.end()
-    while position < len(code) and code[position] in " \t":
-        position += 1
-    return match.group(1), position
-
-
-def _statement_end(code: str, position: int) -> int:
-    while position < len(code) and code[position] != ";":
-        match = _CODE.match(code, position)
-        position = match.end() if match else position + 1
-    return position
+        if text or label is not None:
+            yield Statement(text.strip(), comment=False, label=label)
+        position = found.end() + 1

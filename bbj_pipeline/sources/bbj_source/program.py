@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from bbj_pipeline.records import Block
 from bbj_pipeline.sources.bbj_source.comments import comment_paragraphs
-from bbj_pipeline.sources.bbj_source.declarations import Declaration, declarations_of
+from bbj_pipeline.sources.bbj_source.declarations import Declaration, scan
 from bbj_pipeline.sources.bbj_source.lexer import LogicalLine, jump_targets, lex, split_lines
 
 __all__ = ["Program", "blocks", "read_program"]
@@ -56,8 +56,9 @@ def read_program(text: str) -> Program:
     """Lex ``text`` and cut it into pieces."""
     source = tuple(split_lines(text))
     lines = lex(text)
-    found = declarations_of(lines)
-    return Program(source, lines, found, tuple(_trimmed(_Cutter(lines, found).cut(), source)))
+    called, reached = jump_targets(lines)
+    found = scan(lines, called)
+    return Program(source, lines, found, tuple(_trimmed(_Cutter(lines, found, reached).cut(), source)))
 
 
 def blocks(program: Program, *, language: str = "bbj") -> Iterator[Block]:
@@ -77,10 +78,10 @@ def blocks(program: Program, *, language: str = "bbj") -> Iterator[Block]:
 class _Cutter:
     """Cuts the lines into pieces where their owner changes: the innermost declaration with a heading that they belong to."""
 
-    def __init__(self, lines: tuple[LogicalLine, ...], found: tuple[Declaration, ...]) -> None:
+    def __init__(self, lines: tuple[LogicalLine, ...], found: tuple[Declaration, ...], targets: frozenset[int]) -> None:
         self.lines = {line.start: line for line in lines}
         self.last = lines[-1].end if lines else 0
-        self.targets = jump_targets(lines)[1]
+        self.targets = targets
         self.headings: list[tuple[int, str]] = []
         self.owner = [-1] * (self.last + 1)
         self.is_doc = [False] * (self.last + 1)

@@ -14,7 +14,7 @@ from pydantic import Field
 from bbj_pipeline.records import Block, DocType, RawDocument, Reject, Topic, Unfetched
 from bbj_pipeline.sources.bbj_source.program import Program, blocks, read_program
 from bbj_pipeline.sources.bbj_source.text import SourceText, classify, decode
-from bbj_pipeline.sources.contract import ReadResource, Source, SourceOptions, existing_folder
+from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source, SourceOptions, existing_folder
 from bbj_pipeline.sources.folder import public_url_of, read_folder
 
 __all__ = ["SOURCE", "BbjSource", "BbjSourceOptions"]
@@ -43,7 +43,9 @@ class BbjSource(Source[BbjSourceOptions]):
     default_doc_type: ClassVar[DocType] = "example"
     options_type = BbjSourceOptions
 
-    def export(self, options: BbjSourceOptions) -> Iterator[RawDocument | Reject | Unfetched]:
+    def export(
+        self, options: BbjSourceOptions, earlier: EarlierExport = NOTHING_EARLIER
+    ) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield every file with one of the extensions, by relative path."""
         root = existing_folder(options.path, self.kind)
         suffixes = tuple("." + extension.lower().lstrip(".") for extension in options.extensions)

@@ -5,6 +5,7 @@ Only bytes and lines are looked at. A text is never refused because it lacks key
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass
 from typing import Literal
@@ -88,10 +89,10 @@ def _statement_share(text: str) -> float:
 
 def _cp1252(content: bytes) -> str:
     """Decode; the five bytes that cp1252 leaves undefined become the C1 control of the same number, as browsers do."""
-    return "".join(bytes([byte]).decode("latin-1") if byte in b"\x81\x8d\x8f\x90\x9d" else _CP1252[byte] for byte in content)
+    return codecs.charmap_decode(content, "strict", _CP1252)[0]
 
 
-_CP1252 = [bytes([byte]).decode("cp1252", errors="replace") for byte in range(256)]
+_CP1252 = "".join(chr(byte) if byte in b"\x81\x8d\x8f\x90\x9d" else bytes([byte]).decode("cp1252") for byte in range(256))
 
 
 def _text(key: str, text: str, encoding: str) -> SourceText | Reject:

@@ -1,23 +1,26 @@
 """The files of an export, from a folder or a ``.zip``, read one at a time and never beyond what is bounded and inside.
 
-An archive is read member by member into memory; nothing is unpacked to disk. What a file means is not known here.
+An archive is read member by member into memory; nothing is unpacked to disk. The keys of an archive that holds a single
+folder are relative to that folder, so that they do not depend on whether the folder or its content was zipped. What a file
+means is not known here.
 """
 
 from __future__ import annotations
 
+import lzma
 import os
 import posixpath
 import stat
-import unicodedata
+import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Protocol
 
 from bbj_pipeline.errors import RejectedInput, SourceUnavailable
-from bbj_pipeline.records import Reject, Unfetched
+from bbj_pipeline.records import Reject, Unfetched, clean_text
 from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
 
 __all__ = ["MAX_ARCHIVE_BYTES", "MAX_MEMBERS", "ExportFiles", "open_export", "read_needed"]
@@ -67,7 +70,7 @@ def open_export(path: Path | None, wanted: Callable[[str], bool]) -> Iterator[Ex
         return
     try:
         archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, ValueError) as error:
+    except (zipfile.BadZipFile, ValueError, LookupError, EOFError, NotImplementedError, struct.error) as error:
         raise RejectedInput(
             f"{path} is not a usable .zip ({error})", remedy="export it again, or point to the folder"
         ) from None
@@ -130,10 +133,13 @@ class _FolderFiles:
             if not path.is_file():  # asked before opening: a pipe would block
                 return Reject(key, "not-a-file", "neither a file nor a link to one")
             with path.open("rb") as file:
-                content = file.read(MAX_DOCUMENT_BYTES + 1)
+                size = os.fstat(file.fileno()).st_size
+                if size > MAX_DOCUMENT_BYTES:
+                    return _too_large(key)
+                content = file.read(size + 1)  # no more: memory is set aside for all that may be read
         except OSError as error:
             return Unfetched(key, f"cannot be read: {error.strerror or error}")
-        return content if len(content) <= MAX_DOCUMENT_BYTES else _too_large(key)
+        return content if len(content) == size else Unfetched(key, "was written to while it was read")
 
 
 class _ZipFiles:
@@ -149,13 +155,14 @@ class _ZipFiles:
             raise RejectedInput(
                 f"{path} has {len(members):,} members of {declared:,} bytes in all", remedy="point to the unpacked folder"
             )
-        for member in members:
-            self._list(member, wanted)
+        named = [(_normal(member.filename.replace("\\", "/")).removeprefix("./"), member) for member in members]
+        top = _single_folder(key for key, _ in named)
+        for key, member in named:
+            self._list(key.removeprefix(top), member, wanted)
 
-    def _list(self, member: zipfile.ZipInfo, wanted: Callable[[str], bool]) -> None:
-        key = _normal(member.filename.replace("\\", "/"))
+    def _list(self, key: str, member: zipfile.ZipInfo, wanted: Callable[[str], bool]) -> None:
         parts = PurePosixPath(key).parts
-        if not wanted(key) or any(part.startswith(".") and part != ".." for part in parts) or "__MACOSX" in parts:
+        if not wanted(key) or _is_hidden(parts):
             return
         if key.startswith("/") or PureWindowsPath(key).drive or ".." in parts:
             reject = Reject(key, "unsafe-path", "the member's name leads out of the archive")
@@ -181,9 +188,14 @@ class _ZipFiles:
         try:
             with self._archive.open(self._members[key]) as member:
                 content = member.read(MAX_DOCUMENT_BYTES + 1)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        except (
+            *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, struct.error),
+            *(NotImplementedError, RuntimeError, ValueError, LookupError),
+        ) as error:
             return Reject(key, "corrupt-member", f"the archive's member cannot be unpacked ({error})")
         except OSError as error:
+            if error.errno is None:  # bz2 says so of data that it cannot read
+                return Reject(key, "corrupt-member", f"the archive's member cannot be unpacked ({error})")
             return Unfetched(key, f"cannot be read: {error.strerror or error}")
         self._left -= len(content)
         if self._left < 0:
@@ -191,8 +203,26 @@ class _ZipFiles:
         return content if len(content) <= MAX_DOCUMENT_BYTES else _too_large(key)
 
 
+def _single_folder(keys: Iterable[str]) -> str:
+    """Return the folder, with a final ``/``, that all members of an archive lie in; empty when there is no such folder.
+
+    ``Content`` is never it: there a project keeps its topics, and its name is part of their keys.
+    """
+    tops: set[str] = set()
+    for key in keys:
+        parts = PurePosixPath(key).parts
+        if not _is_hidden(parts) and ".." not in parts:
+            tops.add(parts[0] if len(parts) > 1 else "")
+    top = tops.pop() if len(tops) == 1 else ""
+    return f"{top}/" if top not in ("", "/", "Content") and not PureWindowsPath(top).drive else ""
+
+
+def _is_hidden(parts: tuple[str, ...]) -> bool:
+    return any(part.startswith(".") and part != ".." for part in parts) or "__MACOSX" in parts
+
+
 def _normal(key: str) -> str:
-    return unicodedata.normalize("NFC", key.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+    return clean_text(key.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
 
 
 def _too_large(key: str) -> Reject:

@@ -8,27 +8,30 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from lxml import etree
 
 from bbj_pipeline.sources.flare.conditions import TargetConditions, tags_of
-from bbj_pipeline.sources.markup import MarkupError, parse_document, text_of
+from bbj_pipeline.sources.markup import MarkupError, parse_document
+from bbj_pipeline.sources.markup.elements import children_of
 
-__all__ = ["Findings", "Scope", "may_have_madcap", "read_variables", "resolve", "substitute"]
+__all__ = ["Findings", "Scope", "may_have_madcap", "resolve"]
 
 _NAMESPACE = "{http://www.madcapsoftware.com/Schemas/MadCap.xsd}"
 _MAX_NESTING = 32
-"""Snippets in snippets and variables in variables: deeper ones are circular or broken."""
-_INLINE_VARIABLE = re.compile(r"\[%=\s*([^%\]]+?)\s*%\]")
+"""Snippets in snippets: deeper ones are circular or broken."""
+_MAX_SNIPPETS = 2_000
+"""Insertions of one topic: snippets that use each other twice at every level would never end."""
+_MAX_CHARACTERS = 32 * 1024**2
+"""Bytes of all snippets and variables inserted into one topic, half of what one document may have."""
 _CODE_LANGUAGE = re.compile(r"mc-code-lang\s*:\s*([\w+#.-]+)")
 _RENAMED = {
     "codesnippet": "div", "codesnippetbody": "pre", "codesnippetcaption": "p", "dropdown": "div", "dropdownbody": "div",
     "dropdownhead": "p", "slide": "div", "slideshow": "div",
 }  # fmt: skip
 """MadCap elements that are blocks, and the HTML they read like; all others are inline."""
-_DETACHED = frozenset(("popupbody", "expandingbody"))
-"""Inline elements that the reader opens apart from their text: a space keeps their words from the neighbours'."""
+_DETACHED = frozenset(("popupbody", "expandingbody", "footnote", "footnoteblock"))
+"""Inline elements that are shown apart from the text around them: a space keeps their words from the neighbours'."""
 _WITHOUT_TEXT = frozenset(("codesnippetcopybutton", "relatedtopics", "pagebreak"))
 _KEYWORDS = frozenset(("keyword", "concept"))
 _FLATTENED = frozenset(("p", "div"))
@@ -47,16 +50,20 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a topic may refer to. ``snippet`` gives key and bytes for a reference made in a file, or ``None``."""
+    """What a topic may refer to. For a reference and the file it is made in, ``snippet`` gives key and bytes, ``title`` the
+    title of the topic; both ``None`` when there is none."""
 
     snippet: Callable[[str, str], tuple[str, bytes] | None]
+    title: Callable[[str, str], str | None]
     variables: Mapping[str, str]
     target: TargetConditions
 
 
 def may_have_madcap(content: bytes) -> bool:
     """Say whether a document can contain anything of MadCap's at all; a quick look that spares Clean XHTML the work."""
-    return b"adCap" in content or b"adcap" in content or b"data-mc-" in content or b"a\0d\0C\0a\0p" in content
+    if b"\0" in content and b"a\0d\0C\0a\0p" in content:  # UTF-16
+        return True
+    return b"adCap" in content or b"adcap" in content or b"data-mc-" in content
 
 
 def resolve(root: etree._Element, key: str, scope: Scope) -> Findings:
@@ -69,91 +76,68 @@ def resolve(root: etree._Element, key: str, scope: Scope) -> Findings:
     return findings
 
 
-def substitute(text: str, variables: Mapping[str, str], warnings: list[str]) -> str:
-    """Replace ``[%=Set.Name%]`` by its value; an unknown variable is dropped with a warning."""
-
-    def value(match: re.Match[str]) -> str:
-        return _variable(match[1], variables, warnings) or ""
-
-    return _INLINE_VARIABLE.sub(value, text)
-
-
-def _variable(name: str, variables: Mapping[str, str], warnings: list[str]) -> str | None:
-    value = variables.get(name.casefold())
-    if value is None:
-        warnings.append(f"variable not found: {name}")
-    return value
-
-
-@lru_cache(maxsize=128)
-def read_variables(set_name: str, content: bytes) -> Mapping[str, str]:
-    """Return the values of one variable set by ``set.name`` in lower case; a set that cannot be parsed is empty."""
-    try:
-        root = parse_document(content).root
-    except MarkupError:
-        return {}
-    found: dict[str, str] = {}
-    for element in root.iter(etree.Element):
-        name = element.get("Name") or element.get("name")
-        if element.tag.lower() != "variable" or not name:
-            continue
-        attributes = (element.get(attribute) for attribute in ("EvaluatedDefinition", "Definition"))
-        value = next(filter(None, attributes), text_of(element))
-        found.setdefault(f"{set_name}.{name}".casefold(), " ".join(value.split()))
-    for _ in range(_MAX_NESTING):
-        inner = {name: substitute(value, found, []) for name, value in found.items() if "[%=" in value}
-        if not inner:
-            break
-        found.update(inner)
-    return found
-
-
 def _local(tag: str) -> str | None:
     """Return the lower-case local name of a MadCap element, in XML or as HTML recovery leaves it."""
+    if ":" not in tag:  # as in the namespace's own name
+        return None
     if tag.startswith(_NAMESPACE):
         return tag[len(_NAMESPACE) :].lower()
     lowered = tag.lower()
     return lowered.partition(":")[2] if lowered.startswith("madcap:") else None
 
 
-def _attribute(element: etree._Element, name: str) -> str | None:
-    for candidate in (f"{_NAMESPACE}{name}", f"MadCap:{name}", f"madcap:{name.lower()}", f"data-mc-{name.lower()}"):
-        value = element.get(candidate)
-        if value is not None:
-            return value
-    return None
+def _spellings(name: str) -> tuple[str, ...]:
+    return f"{_NAMESPACE}{name}", f"MadCap:{name}", f"madcap:{name}", f"data-mc-{name}"
+
+
+_AUTONUM = _spellings("autonum")
+_CONDITIONS = _spellings("conditions")
+
+
+def _attribute(element: etree._Element, spellings: tuple[str, ...]) -> str | None:
+    present = element.keys()
+    return next((element.get(name) for name in spellings if name in present), None) if present else None
 
 
 def _conditions(element: etree._Element) -> list[str]:
-    return list(tags_of(_attribute(element, "conditions") or "")) if element.attrib else []
+    value = _attribute(element, _CONDITIONS)
+    return list(tags_of(value)) if value else []
 
 
 class _Resolver:
     def __init__(self, scope: Scope, findings: Findings) -> None:
         self._scope = scope
         self._findings = findings
+        self._snippets_left = _MAX_SNIPPETS
+        self._bytes_left = _MAX_CHARACTERS
 
     def resolve(self, root: etree._Element, trail: tuple[str, ...]) -> None:
         """Resolve one file's tree; ``trail`` are the files that lead to it, the file itself last."""
         waiting = [root]
+        removed: list[etree._Element] = []
         while waiting:
             element = waiting.pop()
-            if self._kept(element, root) and self._element(element, trail):
-                waiting.extend(reversed(element))
+            bare = not element.keys()
+            if bare and ":" not in element.tag:  # most elements: nothing of MadCap's about them
+                waiting.extend(reversed(children_of(element)))
+            elif not bare and not self._kept(element, root):
+                removed.append(element)
+            elif self._element(element, trail, removed):
+                waiting.extend(reversed(children_of(element)))
+        _remove(removed)
 
     def _kept(self, element: etree._Element, root: etree._Element) -> bool:
         conditions = _conditions(element)
         if not conditions or element is root or element.tag == "body":
             return True
         if not self._scope.target.keeps(tuple(conditions)):
-            _remove(element)
             return False
         self._findings.inline_conditions.extend(conditions)
         return True
 
-    def _element(self, element: etree._Element, trail: tuple[str, ...]) -> bool:
-        """Resolve one element; ``True`` when its children are still to be resolved."""
-        number = _attribute(element, "autonum") if element.attrib else None
+    def _element(self, element: etree._Element, trail: tuple[str, ...], removed: list[etree._Element]) -> bool:
+        """Resolve one element or add it to ``removed``; ``True`` when its children are still to be resolved."""
+        number = _attribute(element, _AUTONUM)
         if number:
             element.text = f"{number} {element.text or ''}"
         name = _local(element.tag)
@@ -174,8 +158,10 @@ class _Resolver:
         if name == "relatedtopics":
             self._findings.related.extend(filter(None, (topic.get("src") or topic.get("href") for topic in element)))
         if name in _WITHOUT_TEXT or name.endswith("proxy") or (name in _KEYWORDS and not len(element) and not element.text):
-            _remove(element)
+            removed.append(element)
             return False
+        if name == "xref" and not len(element) and not (element.text or "").strip():
+            self._show_title(element, element.get("href") or "", trail[-1])
         if name in _DETACHED:
             element.text = f" {element.text or ''}"
             element.tail = f" {element.tail or ''}"
@@ -186,6 +172,12 @@ class _Resolver:
         element.tag = _RENAMED.get(name, "span")
         return True
 
+    def _show_title(self, xref: etree._Element, reference: str, base: str) -> None:
+        """Let a cross reference without a text of its own read as Flare writes it: the title of the topic it leads to."""
+        xref.text = self._scope.title(reference, base)
+        if xref.text is None:
+            self._findings.warnings.append(f"cross reference without text: {reference or '(no href)'}")
+
     def _set_variable(self, element: etree._Element, name: str) -> None:
         value = self._scope.variables.get(name.casefold())
         element.tag = "span"
@@ -194,7 +186,15 @@ class _Resolver:
             return
         for child in list(element):
             element.remove(child)
+        self._spend(len(value))
         element.text = value
+
+    def _spend(self, size: int) -> None:
+        self._bytes_left -= size
+        if self._snippets_left < 0 or self._bytes_left < 0:
+            raise MarkupError(
+                "too-large", f"over {_MAX_SNIPPETS:,} snippets or {_MAX_CHARACTERS:,} bytes of snippets and variables"
+            )
 
     def _insert_snippet(self, element: etree._Element, trail: tuple[str, ...], *, inline: bool) -> None:
         reference = element.get("src") or ""
@@ -207,6 +207,8 @@ class _Resolver:
         if key in trail or len(trail) > _MAX_NESTING:
             self._findings.warnings.append(f"snippet refers to itself: {key}")
             return
+        self._snippets_left -= 1
+        self._spend(len(content))
         try:
             root = parse_document(content).root
         except MarkupError as error:
@@ -237,15 +239,27 @@ def _move_content(body: etree._Element, place: etree._Element, *, inline: bool) 
         place.append(child)
 
 
-def _remove(element: etree._Element) -> None:
-    """Remove an element but not the text after it."""
-    parent = element.getparent()
-    if parent is None:
-        return
-    if element.tail:
-        before = element.getprevious()
-        if before is not None:
-            before.tail = (before.tail or "") + element.tail
-        else:
-            parent.text = (parent.text or "") + element.tail
-    parent.remove(element)
+def _remove(elements: list[etree._Element]) -> None:
+    """Remove elements but not the texts after them, which join the text before.
+
+    All of one parent at once: joined one by one, the growing text would be copied for each.
+    """
+    by_parent: dict[etree._Element, set[etree._Element]] = {}
+    for element in elements:
+        parent = element.getparent()
+        if parent is not None:
+            by_parent.setdefault(parent, set()).add(element)
+    for parent, gone in by_parent.items():
+        before: etree._Element | None = None
+        pieces = [parent.text or ""]
+        for child in [*parent, None]:
+            if child is not None and child in gone:
+                pieces.append(child.tail or "")
+                parent.remove(child)
+                continue
+            if len(pieces) > 1 and before is None:
+                parent.text = "".join(pieces)
+            elif len(pieces) > 1 and before is not None:
+                before.tail = "".join(pieces)
+            before = child
+            pieces = [child.tail or ""] if child is not None else []

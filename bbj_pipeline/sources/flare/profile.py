@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from lxml import etree
 
@@ -27,20 +28,26 @@ _PRETTY_PRINT = re.compile(r"[ \t\r]*\n[ \t\r\n]*")
 _BREAK = "\x1e"
 
 
+@lru_cache(maxsize=4096)
+def _means(shape: re.Pattern[str], classes: str) -> bool:
+    """Say whether a value of ``class`` names a shape. An export has few values and asks for each of them many times."""
+    return shape.search(classes) is not None
+
+
 def _is_chrome(element: etree._Element) -> bool:
-    name = element.get("class")
-    return name is not None and _CHROME.search(name) is not None
+    classes = element.get("class")
+    return classes is not None and _means(_CHROME, classes)
 
 
 def _code(element: etree._Element) -> Code | None:
-    name = element.get("class")
-    if name is None:
+    classes = element.get("class")
+    if classes is None:
         return None
-    if element.tag == "p" and _CODE_LINE.search(name):
+    if element.tag == "p" and _means(_CODE_LINE, classes):
         run = list(_run(element))
         text = "\n".join(_line(paragraph) for paragraph in run).strip("\n")
         return Code(text, language_of(element), last=run[-1] if len(run) > 1 else None)
-    if element.tag == "table" and _CODE_TABLE.search(name):
+    if element.tag == "table" and _means(_CODE_TABLE, classes):
         return _code_table(element)
     return None
 
@@ -48,7 +55,7 @@ def _code(element: etree._Element) -> Code | None:
 def _run(first: etree._Element) -> Iterable[etree._Element]:
     """Yield a code line and the code lines that follow it directly."""
     element: etree._Element | None = first
-    while element is not None and element.tag == "p" and _CODE_LINE.search(element.get("class", "")):
+    while element is not None and element.tag == "p" and _means(_CODE_LINE, element.get("class", "")):
         yield element
         if (element.tail or "").strip():
             return
@@ -101,8 +108,8 @@ def _code_table(table: etree._Element) -> Code | None:
 
 
 def _note(element: etree._Element) -> Note | None:
-    name = element.get("class")
-    if name is None or element.tag not in ("p", "div", "blockquote", "table") or not _NOTE.search(name):
+    classes = element.get("class")
+    if classes is None or element.tag not in ("p", "div", "blockquote", "table") or not _means(_NOTE, classes):
         return None
     if element.tag == "table" and len(list(element.iter("td", "th"))) > 1:
         return None
@@ -115,8 +122,8 @@ def _is_header_row(row: etree._Element) -> bool:
 
 
 def _is_header_cell(cell: etree._Element) -> bool:
-    return any(_HEADER_CELL.search(part.get("class", "")) for part in (cell, *cell.iterchildren("p")))
+    return any(_means(_HEADER_CELL, part.get("class", "")) for part in (cell, *cell.iterchildren("p")))
 
 
-FLARE = MarkupProfile(chrome=_is_chrome, code=_code, note=_note, header_row=_is_header_row)
+FLARE = MarkupProfile(chrome=_is_chrome, code=_code, note=_note, header_row=_is_header_row, only_classed=True)
 """Flare's markup."""

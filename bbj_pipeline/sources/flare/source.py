@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
-from bbj_pipeline.sources.contract import ReadResource, Source
+from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source
 from bbj_pipeline.sources.flare.conditions import parse_expression, tags_of
-from bbj_pipeline.sources.flare.files import ExportFiles, open_export, read_needed
-from bbj_pipeline.sources.flare.madcap import substitute
+from bbj_pipeline.sources.flare.files import ExportFiles, open_export
 from bbj_pipeline.sources.flare.options import FlareOptions
-from bbj_pipeline.sources.flare.project import Dependencies, Layout, Project, find_layout, is_wanted
+from bbj_pipeline.sources.flare.project import Dependencies, Layout, Needs, Project, find_layout, is_wanted
+from bbj_pipeline.sources.flare.titles import Titles
 from bbj_pipeline.sources.flare.toc import Contents, Place, read_tocs
-from bbj_pipeline.sources.flare.topics import file_title, own_title, parse_topic, variables_of
-from bbj_pipeline.sources.markup import MarkupError, decode, parse_document, text_of
+from bbj_pipeline.sources.flare.topics import parse_topic
+from bbj_pipeline.sources.flare.variables import substitute
+from bbj_pipeline.sources.markup import decode
 
 __all__ = ["FlareSource"]
 
@@ -34,14 +35,17 @@ class FlareSource(Source[FlareOptions]):
     parser_version: ClassVar[str] = "1"
     options_type = FlareOptions
 
-    def export(self, options: FlareOptions) -> Iterator[RawDocument | Reject | Unfetched]:
+    def export(
+        self, options: FlareOptions, earlier: EarlierExport = NOTHING_EARLIER
+    ) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield topics and resources by key; topics that the target's conditions exclude are not part of the instance."""
         with open_export(options.path, is_wanted) as files:
             layout = find_layout(files.keys())
             places: dict[str, Place] = {}
             refused = dict(files.refused)
+            titles = Titles(files, layout)
             for project in layout.projects:
-                contents = _contents(files, layout, project, options)
+                contents = _contents(files, layout, project, titles, options)
                 places |= contents.places
                 refused |= contents.refused
             dependencies = Dependencies(files, layout)
@@ -59,16 +63,20 @@ class FlareSource(Source[FlareOptions]):
                 elif not is_topic:
                     yield RawDocument(key, content, "application/xml", "resource")
                 elif not target.exclude or target.keeps(_topic_conditions(content)):
-                    yield _topic(key, content, layout, dependencies, places.get(key), options)
+                    needs = dependencies.of(key, content) if layout.projects or _may_need(content) else Needs()
+                    yield _topic(key, content, layout, needs, titles, places.get(key))
 
     def parse(self, raw: RawDocument, options: FlareOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield the one topic of a raw document, or why it is none."""
         yield parse_topic(raw, options, read)
 
 
-def _topic(
-    key: str, content: bytes, layout: Layout, dependencies: Dependencies, place: Place | None, options: FlareOptions
-) -> RawDocument:
+def _may_need(content: bytes) -> bool:
+    """Say whether a topic outside of any project can have snippets or cross references to resolve at all."""
+    return b".flsnp" in content or b"xref" in content or b"\0" in content
+
+
+def _topic(key: str, content: bytes, layout: Layout, needs: Needs, titles: Titles, place: Place | None) -> RawDocument:
     project = layout.project_of(key)
     content_root = project.content if project else ""
     folders = posixpath.dirname(key.removeprefix(content_root))
@@ -80,8 +88,9 @@ def _topic(
         metadata |= {"other_section_paths": place.paths[1:]} if len(place.paths) > 1 else {}
         metadata |= {"toc_title": place.title} if place.title else {}
     media_type = "application/xhtml+xml" if key.lower().endswith(".xhtml") else "text/html"
-    used = dependencies.of(key, content) if layout.projects or b".flsnp" in content else ()
-    return RawDocument(key, content, media_type, dependencies=used, metadata=metadata)
+    if needs.titles:
+        metadata["linked_titles"] = {linked: titles.of(linked) for linked in needs.titles}
+    return RawDocument(key, content, media_type, dependencies=needs.resources, metadata=metadata)
 
 
 def _topic_conditions(content: bytes) -> tuple[str, ...]:
@@ -89,37 +98,13 @@ def _topic_conditions(content: bytes) -> tuple[str, ...]:
     return tags_of(found[1]) if found else ()
 
 
-def _contents(files: ExportFiles, layout: Layout, project: Project, options: FlareOptions) -> Contents:
-    sets = {key: content for key in layout.below(project, ".flvar") if (content := read_needed(files, key)) is not None}
-    variables = variables_of(sets)
-    titles: dict[str, str] = {}
-
-    def title_of(key: str) -> str:
-        if key not in titles:
-            titles[key] = _linked_title(files, key, variables)
-        return titles[key]
-
+def _contents(files: ExportFiles, layout: Layout, project: Project, titles: Titles, options: FlareOptions) -> Contents:
     return read_tocs(
         files,
         layout,
         project,
-        title_of=title_of,
-        substitute=lambda text: substitute(text, variables, []),
+        title_of=titles.of,
+        substitute=lambda text: substitute(text, titles.variables(project), []),
         target=parse_expression(options.conditions),
         first=options.toc,
     )
-
-
-def _linked_title(files: ExportFiles, key: str, variables: Mapping[str, str]) -> str:
-    """Return the title of a topic as a table of contents shows it: its own, else its first heading, else its file name."""
-    content = read_needed(files, key)
-    if content is None:
-        return file_title(key)
-    try:
-        root = parse_document(content).root
-    except MarkupError:
-        return file_title(key)
-    for element in root.iter("{*}variable"):
-        element.text = variables.get((element.get("name") or "").casefold(), element.text)
-    headings = (text_of(heading) for heading in root.iter("h1", "h2", "h3", "h4", "h5", "h6"))
-    return own_title(root, variables, []) or next(filter(None, headings), "") or file_title(key)

@@ -14,7 +14,7 @@ from lxml import etree
 from bbj_pipeline.records import Reject
 from bbj_pipeline.sources.flare.conditions import TargetConditions, tags_of
 from bbj_pipeline.sources.flare.files import ExportFiles, read_needed
-from bbj_pipeline.sources.flare.project import Layout, Project, resolve_reference
+from bbj_pipeline.sources.flare.project import Layout, Project
 from bbj_pipeline.sources.markup import MarkupError, parse_document
 
 __all__ = ["Contents", "Place", "read_tocs"]
@@ -23,6 +23,11 @@ _LINKED_TITLE = "System.LinkedTitle"
 _MAX_DEPTH = 100
 _MAX_ENTRIES = 500_000
 """Entries that are read in all: tables that link each other twice at each level would never end."""
+_MAX_LINKED = 100
+"""Tables of contents that link each other: longer chains are broken or hostile."""
+_MAX_TITLE = 1_000
+_MAX_PLACES = 100
+"""Places of one topic that are kept."""
 _CONDITIONS = "{http://www.madcapsoftware.com/Schemas/MadCap.xsd}conditions"
 
 Path = tuple[str, ...]
@@ -63,7 +68,12 @@ def read_tocs(
     refused = {key: found for key, found in parsed.items() if isinstance(found, Reject)}
     trees = {key: found for key, found in parsed.items() if not isinstance(found, Reject)}
     reader = _Reader(layout, project, trees, title_of, substitute, target)
-    linked = {key for root in trees.values() for key in map(reader.link, root.iter("TocEntry")) if key in trees}
+    linked = {
+        key
+        for toc, root in trees.items()
+        for key in (reader.link(toc, entry) for entry in root.iter("TocEntry"))
+        if key in trees
+    }
     wanted = (first or "").lower().removesuffix(".fltoc")
 
     def order(key: str) -> tuple[bool, bool, str]:
@@ -109,10 +119,10 @@ class _Reader:
         self.seen: set[str] = set()
         self._left = _MAX_ENTRIES
 
-    def link(self, entry: etree._Element) -> str | None:
-        """Return the key an entry links to, as the export spells it."""
+    def link(self, toc: str, entry: etree._Element) -> str | None:
+        """Return the key an entry of ``toc`` links to as the export spells it; it counts from the table or from the project."""
         reference = entry.get("Link") or ""
-        return self._layout.existing(resolve_reference(reference, base=self._project.root, root=self._project.root))
+        return self._layout.target(reference, toc) or self._layout.target(reference, self._project.root)
 
     def read(self, toc: str, above: Path, trail: tuple[str, ...] = ()) -> None:
         """Place the topics of one table of contents below ``above``."""
@@ -124,23 +134,24 @@ class _Reader:
             entry, path = waiting.pop()
             if not self._target.keeps(tags_of(entry.get(_CONDITIONS, ""))):
                 continue
-            link = self.link(entry)
+            link = self.link(toc, entry)
             own = entry.get("Title") or ""
             title = self._title(own, link)
             if link is not None and self._layout.is_topic(link):
                 place = self.places.setdefault(link, Place())
-                if path not in place.paths:
+                if len(place.paths) < _MAX_PLACES and path not in place.paths:
                     place.paths.append(path)
                 if place.title is None and _LINKED_TITLE not in own and title:
                     place.title = title
             merged = link in self._trees and (entry.get("ReplaceMergeNode") or "").lower() == "true"
             below = path if merged or not title else (*path, title)
-            if link is not None and link in self._trees and link not in trail and len(below) < _MAX_DEPTH:
+            chained = len(below) < _MAX_DEPTH and len(trail) < _MAX_LINKED
+            if link is not None and link in self._trees and link not in trail and chained:
                 self.read(link, below, trail)
             if len(below) < _MAX_DEPTH:
                 waiting.extend((child, below) for child in reversed(entry.findall("TocEntry")))
 
     def _title(self, own: str, link: str | None) -> str:
         if _LINKED_TITLE not in own:
-            return " ".join(self._substitute(own).split())
+            return " ".join(self._substitute(own).split())[:_MAX_TITLE]
         return self._title_of(link) if link is not None and self._layout.is_topic(link) else ""

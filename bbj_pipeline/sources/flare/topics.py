@@ -14,18 +14,26 @@ from lxml import etree
 from bbj_pipeline.records import RawDocument, Reject, Topic
 from bbj_pipeline.sources.contract import ReadResource
 from bbj_pipeline.sources.flare.conditions import parse_expression
-from bbj_pipeline.sources.flare.madcap import Findings, Scope, may_have_madcap, read_variables, resolve, substitute
+from bbj_pipeline.sources.flare.madcap import Findings, Scope, may_have_madcap, resolve
 from bbj_pipeline.sources.flare.options import FlareOptions
 from bbj_pipeline.sources.flare.profile import FLARE
-from bbj_pipeline.sources.flare.project import resolve_reference
+from bbj_pipeline.sources.flare.project import possible_keys
+from bbj_pipeline.sources.flare.variables import read_variables, substitute
 from bbj_pipeline.sources.folder import public_url_of
 from bbj_pipeline.sources.markup import MarkupError, parse_document, text_of, to_blocks
 
 __all__ = ["file_title", "own_title", "parse_topic", "variables_of"]
 
+_NO_LONGER_VALID = frozenset(("deprecated", "superseded", "notimplemented"))
+"""Tags of a whole topic that tell its reader not to rely on it."""
+
 
 def parse_topic(raw: RawDocument, options: FlareOptions, read: ReadResource) -> Topic | Reject:
-    """Parse one topic. ``raw.metadata`` may have ``content_root``, ``project_root``, ``section_path`` and ``toc_title``."""
+    """Parse one topic.
+
+    ``raw.metadata`` may have ``content_root``, ``project_root``, ``section_path``, ``toc_title`` and ``linked_titles``, the
+    titles of the topics that empty cross references lead to, by key.
+    """
     try:
         parsed = parse_document(raw.content)
     except MarkupError as error:
@@ -36,7 +44,11 @@ def parse_topic(raw: RawDocument, options: FlareOptions, read: ReadResource) -> 
     if may_have_madcap(raw.content):
         sets = (key for key in raw.dependencies if key.lower().endswith(".flvar"))
         variables = variables_of({key: content for key in sets if (content := _resource(key, read)) is not None})
-        resolved = resolve(root, raw.key, Scope(_snippets(raw, read), variables, parse_expression(options.conditions)))
+        try:
+            target = parse_expression(options.conditions)
+            resolved = resolve(root, raw.key, Scope(_snippets(raw, read), _titles(raw), variables, target))
+        except MarkupError as error:
+            return Reject(raw.key, error.code, error.reason)
         resolved.warnings[:0] = findings.warnings
         findings = resolved
     body = root.find("body")
@@ -84,12 +96,23 @@ def _snippets(raw: RawDocument, read: ReadResource) -> Callable[[str, str], tupl
     root = raw.metadata.get("project_root", "")
 
     def snippet(reference: str, base: str) -> tuple[str, bytes] | None:
-        wanted = resolve_reference(reference, base=base, root=root)
-        key = known.get(wanted.lower()) if wanted is not None else None
+        key = _known(reference, base, root, known)
         content = _resource(key, read) if key is not None else None
         return (key, content) if key is not None and content is not None else None
 
     return snippet
+
+
+def _titles(raw: RawDocument) -> Callable[[str, str], str | None]:
+    titles: Mapping[str, str] = {key.lower(): title for key, title in raw.metadata.get("linked_titles", {}).items()}
+    root = raw.metadata.get("project_root", "")
+    return lambda reference, base: _known(reference, base, root, titles)
+
+
+def _known(reference: str, base: str, root: str, known: Mapping[str, str]) -> str | None:
+    """Return what is known by a key that ``reference`` may mean; keys are in lower case."""
+    keys = possible_keys(reference, base=base, root=root)
+    return next((known[key.lower()] for key in keys if key.lower() in known), None)
 
 
 def _resource(key: str, read: ReadResource) -> bytes | None:
@@ -107,8 +130,14 @@ def _metadata(root: etree._Element, findings: Findings, raw: RawDocument) -> dic
         "keywords": list(dict.fromkeys(filter(None, keywords))),
         "related": list(dict.fromkeys(findings.related)),
         "conditions": list(dict.fromkeys(findings.conditions)),
+        "still_valid": None if _NO_LONGER_VALID.isdisjoint(map(_bare_tag, findings.conditions)) else False,
         "inline_conditions": list(dict.fromkeys(findings.inline_conditions)),
         "warnings": list(dict.fromkeys(findings.warnings)),
         "other_section_paths": raw.metadata.get("other_section_paths", ()),
     }
-    return {name: value for name, value in values.items() if value}
+    return {name: value for name, value in values.items() if value or value is False}
+
+
+def _bare_tag(tag: str) -> str:
+    """Return a condition tag without its set: ``Primary.Deprecated`` is ``deprecated``."""
+    return tag.rpartition(".")[2].casefold()

@@ -4,7 +4,7 @@ Nothing here knows a format. Requests and replies of one site go through ``HttpC
 request may be made (hosts, addresses, sizes, times) is decided here once.
 """
 
-from bbj_pipeline.sources.http.client import Gone, HttpClient, Refused, Reply
+from bbj_pipeline.sources.http.client import Gone, HttpClient, Refused, Reply, SiteFault
 from bbj_pipeline.sources.http.options import NetworkOptions, recorded_folder
 from bbj_pipeline.sources.http.policy import USER_AGENT, Limits
 from bbj_pipeline.sources.http.urls import origin_of, public_address
@@ -17,6 +17,7 @@ __all__ = [
     "NetworkOptions",
     "Refused",
     "Reply",
+    "SiteFault",
     "origin_of",
     "public_address",
     "recorded_folder",

@@ -1,6 +1,7 @@
 """The HTTP client of one site: which hosts may be asked, how often, how long, how much.
 
-No format and no crawling order here. Clock, sleep, chance and name resolution are values, so that a test passes its own.
+No format and no crawling order here; threads may share a client. Clock, sleep, chance and name resolution are values, so
+that a test passes its own.
 A ``routes`` table sends the requests for one origin to another address; a recorded site is served that way on loopback
 while everything above this client sees its public URLs only.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import random
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -31,10 +33,14 @@ from bbj_pipeline.sources.http.policy import (
 from bbj_pipeline.sources.http.transport import Transport
 from bbj_pipeline.sources.http.urls import origin_of
 
-__all__ = ["Clock", "Gone", "HttpClient", "Refused", "Reply"]
+__all__ = ["Clock", "Gone", "HttpClient", "Refused", "Reply", "SiteFault"]
+
+Conditions = Callable[[str], Mapping[str, str]]
+"""Gives the headers that make the request for a URL a conditional one; none when nothing is known of it."""
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _GONE = frozenset({404, 410})
+_NOT_MODIFIED = 304
 _BLOCK = 64 * 1024
 
 
@@ -51,6 +57,14 @@ class Refused(Exception):
         self.code = code
         self.reason = reason
         self.reply = reply
+
+
+class SiteFault(SourceUnavailable):
+    """A URL did not come after all attempts. ``status`` is the last answer, ``None`` when there was none in time."""
+
+    def __init__(self, what: str, *, status: int | None, retry_after: float | None) -> None:
+        super().__init__(what, remedy="run again when the site is back", retry_after=retry_after)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +108,9 @@ class HttpClient:
     """Reads URLs of ``origins`` (as ``origin_of`` writes them), and of no other.
 
     ``trusted`` origins may resolve to private addresses: those an operator configured by hand. ``routes`` maps an origin to
-    the one that is really connected to. ``delay`` is the pause in seconds between two requests.
+    the one that is really connected to. ``delay`` is the pause in seconds between the beginnings of two requests to one
+    origin, whichever thread makes them; ``delays`` gives single origins a longer one. An origin that asks for patience
+    (Retry-After) is left alone by all threads.
     """
 
     origins: frozenset[str]
@@ -102,34 +118,47 @@ class HttpClient:
     routes: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     delay: float = 0.0
+    delays: dict[str, float] = field(default_factory=dict)
     clock: Clock = field(default_factory=Clock)
     resolve: Callable[[str], list[str]] = _resolve
 
     def __post_init__(self) -> None:
-        self._transport = Transport(self._check_peer)
-        self._session = requests.Session()
-        for scheme in ("http://", "https://"):
-            self._session.mount(scheme, self._transport)
-        self._session.trust_env = False  # no proxy, no .netrc: an address that was checked is the one that is connected to
-        self._session.headers.update({"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate"})
-        self._last_request: float | None = None
+        self._lock = threading.Lock()
+        self._own = threading.local()
+        self._sessions: list[requests.Session] = []
+        self._free_at: dict[str, float] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._session.close()
+        for session in self._sessions:
+            session.close()
 
-    def get(self, url: str, *, accept: str = "*/*", statuses: Iterable[int] = (), max_bytes: int | None = None) -> Reply:
+    def get(
+        self,
+        url: str,
+        *,
+        accept: str = "*/*",
+        statuses: Iterable[int] = (),
+        max_bytes: int | None = None,
+        attempts: int | None = None,
+        conditions: Conditions | None = None,
+    ) -> Reply:
         """Read ``url``, following redirects inside the allowed origins, and return a reply with status 200 or in ``statuses``.
 
-        Raises ``Gone`` for 404 and 410, ``Refused`` for what will not change, and ``SourceUnavailable`` when the site did not
+        ``conditions`` is asked for each URL on the way; to a request that carries some, 304 is an answer too.
+        Raises ``Gone`` for 404 and 410, ``Refused`` for what will not change, and ``SiteFault`` when the site did not
         answer after all attempts, or asks to wait longer than the limits allow.
         """
         wanted = frozenset(statuses)
         bound = self.limits.max_bytes if max_bytes is None else max_bytes
+        tries = self.limits.attempts if attempts is None else attempts
         for _ in range(self.limits.max_redirects + 1):
-            reply = self._with_retries(url, accept, bound)
+            asked = dict(conditions(url)) if conditions is not None else {}
+            reply = self._with_retries(url, {"Accept": accept, **asked}, bound, tries)
+            if reply.status == _NOT_MODIFIED and asked:
+                return reply
             if reply.status in _REDIRECTS and "location" in reply.headers:
                 url = self._target(url, reply.headers["location"])
                 continue
@@ -150,27 +179,28 @@ class HttpClient:
         back = {connected: public for public, connected in self.routes.items()}
         return _with_origin(target, back[origin]) if origin in back else target
 
-    def _with_retries(self, url: str, accept: str, bound: int) -> Reply:
+    def _with_retries(self, url: str, headers: Mapping[str, str], bound: int, attempts: int) -> Reply:
         connected = self._permit(url)
-        for attempt in range(self.limits.attempts):
+        for attempt in range(attempts):
             asked: float | None = None
+            status: int | None = None
             try:
-                reply = self._once(url, connected, accept, bound)
+                reply = self._once(url, connected, headers, bound)
                 if reply.status not in RETRY_STATUSES:
                     return reply
-                problem = f"answers {reply.status}"
+                status, problem = reply.status, f"answers {reply.status}"
                 asked = retry_after_seconds(reply.headers.get("retry-after"), now=self.clock.now())
             except (requests.RequestException, HTTPError, OSError) as error:
                 # never the text of the error: it names the connected address, which differs in every replay
                 problem = f"did not answer ({type(error).__name__})"
             if asked is not None and asked > self.limits.retry_wait:
                 break
-            if attempt + 1 < self.limits.attempts:
+            if asked:
+                self._leave_alone(connected, asked)
+            if attempt + 1 < attempts:
                 pause = backoff_seconds(attempt, draw=self.clock.draw(), limit=self.limits.retry_wait)
                 self.clock.sleep(max(pause, asked or 0.0))
-        raise SourceUnavailable(
-            f"{url} {problem} after {attempt + 1} attempts", remedy="run again when the site is back", retry_after=asked
-        )
+        raise SiteFault(f"{url} {problem} after {attempt + 1} attempts", status=status, retry_after=asked)
 
     def _permit(self, url: str) -> str:
         """Return the URL to connect to; raise ``Refused`` when its origin or its address is not allowed."""
@@ -191,25 +221,40 @@ class HttpClient:
                 raise Refused("private-address", f"{host} resolves to an address that is not public")
         return url
 
-    def _once(self, url: str, connected: str, accept: str, bound: int) -> Reply:
-        self._pause()
+    def _session(self) -> tuple[requests.Session, Transport]:
+        """Return this thread's connections: hanging up on a server that never ends must not cut another thread's answer."""
+        known: tuple[requests.Session, Transport] | None = getattr(self._own, "session", None)
+        if known is None:
+            session, transport = requests.Session(), Transport(self._check_peer)
+            for scheme in ("http://", "https://"):
+                session.mount(scheme, transport)
+            session.trust_env = False  # no proxy, no .netrc: an address that was checked is the one that is connected to
+            session.headers.update({"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate"})
+            known = self._own.session = (session, transport)
+            with self._lock:
+                self._sessions.append(session)
+        return known
+
+    def _once(self, url: str, connected: str, headers: Mapping[str, str], bound: int) -> Reply:
+        self._await_turn(connected, self.delays.get(origin_of(url), 0.0))
+        session, transport = self._session()
         until = self.clock.monotonic() + self.limits.deadline
         with (
-            self._transport.deadline(self.limits.deadline) as expired,
-            self._session.get(
+            transport.deadline(self.limits.deadline) as expired,
+            session.get(
                 connected,
-                headers={"Accept": accept},
+                headers=dict(headers),
                 timeout=(self.limits.connect, self.limits.read),
                 allow_redirects=False,
                 stream=True,
             ) as response,
         ):
-            headers = {name.lower(): value for name, value in response.headers.items()}
+            answered = {name.lower(): value for name, value in response.headers.items()}
             needed = response.status_code not in RETRY_STATUSES | _REDIRECTS
             content = self._body(url, response, until, bound) if needed else b""
             if expired():
                 raise requests.Timeout(f"{url} did not finish within {self.limits.deadline:g} s")
-            return Reply(url, response.status_code, headers, content)
+            return Reply(url, response.status_code, answered, content)
 
     def _check_peer(self, host: str, address: str) -> None:
         """Refuse a connection whose other end is private although the name resolved to public addresses a moment ago."""
@@ -233,12 +278,21 @@ class HttpClient:
             parts.append(part)
         return b"".join(parts)
 
-    def _pause(self) -> None:
-        if self._last_request is not None:
-            rest = self._last_request + self.delay - self.clock.monotonic()
-            if rest > 0:
-                self.clock.sleep(rest)
-        self._last_request = self.clock.monotonic()
+    def _await_turn(self, connected: str, own_delay: float) -> None:
+        """Take the next free moment of the origin, and sleep until it comes."""
+        origin = origin_of(connected)
+        with self._lock:
+            now = self.clock.monotonic()
+            turn = max(now, self._free_at.get(origin, now))
+            self._free_at[origin] = turn + max(self.delay, own_delay)
+        if turn > now:
+            self.clock.sleep(turn - now)
+
+    def _leave_alone(self, connected: str, seconds: float) -> None:
+        """Let no thread begin a request to the origin before ``seconds`` have passed."""
+        origin = origin_of(connected)
+        with self._lock:
+            self._free_at[origin] = max(self._free_at.get(origin, 0.0), self.clock.monotonic() + seconds)
 
 
 def _with_origin(url: str, origin: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import quote, unquote, urlsplit
 
+from bbj_pipeline.records import clean_text
+
 __all__ = ["origin_of", "public_address", "url_path"]
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -32,4 +34,4 @@ def url_path(url: str) -> str:
 
 def public_address(template: str, path: str) -> str:
     """Return the public URL of a document: ``{path}`` of ``template`` replaced by ``path``, URL-quoted, no leading ``/``."""
-    return template.replace("{path}", quote(path.lstrip("/")))
+    return template.replace("{path}", quote(clean_text(path.lstrip("/"))))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bbj_pipeline.records import Block
+from bbj_pipeline.records import Block, clean_text
 from bbj_pipeline.sources.javadoc.docu import Docu, read_docu
 
 __all__ = ["ClassTopic", "class_topic", "signature_of"]
@@ -44,12 +44,12 @@ def class_topic(name: str, record: Mapping[str, Any]) -> ClassTopic:
     _section(topic.blocks, "Fields", _members(record.get("fields")), facts, class_name=None)
     _section(topic.blocks, "Constructors", constructors, facts, class_name=name)
     _section(topic.blocks, "Methods", [m for m in methods if _name(m) != _CONSTRUCTOR], facts, class_name=name)
-    if docu.since and not docu.deprecated:
+    if docu.since:
         topic.metadata["since_version"] = docu.since
     if docu.deprecated:
         topic.metadata["still_valid"] = False
-        if docu.since:
-            topic.metadata["deprecated_in"] = docu.since
+    if docu.deprecated_in:
+        topic.metadata["deprecated_in"] = docu.deprecated_in
     topic.metadata.update(facts.metadata(name))
     return topic
 
@@ -67,6 +67,7 @@ class _Facts:
     related: list[str]
     signatures: list[str] = field(default_factory=list)
     urls: dict[str, str] = field(default_factory=dict)
+    since: dict[str, str] = field(default_factory=dict)
     deprecated: dict[str, str] = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
 
@@ -75,8 +76,10 @@ class _Facts:
             self.signatures.append(signature)
         if docu.url:
             self.urls.setdefault(name, docu.url)
+        if docu.since:
+            self.since[signature or name] = docu.since
         if docu.deprecated:
-            self.deprecated[signature or name] = docu.since or ""
+            self.deprecated[signature or name] = docu.deprecated_in or ""
         self.related.extend(docu.related)
         self.note_removed(name, docu)
 
@@ -85,12 +88,14 @@ class _Facts:
             self.removed.append(f"{name}: a scraped page of {docu.removed:,} characters")
 
     def metadata(self, class_name: str) -> dict[str, Any]:
-        """Return what is not empty; ``deprecated_members`` maps a signature to the BBj version, ``""`` when it is not said."""
+        """Return what is not empty. ``member_since`` and ``deprecated_members`` map a signature (a field's name) to the BBj
+        version; that of a deprecation is ``""`` when it is not said."""
         related = [name for name in dict.fromkeys(self.related) if name != class_name]
         every = {
             "signatures": self.signatures,
             "related": related,
             "member_urls": self.urls,
+            "member_since": self.since,
             "deprecated_members": self.deprecated,
             "removed": self.removed,
         }
@@ -106,7 +111,9 @@ def _section(
     blocks.append(Block("heading", title, level=2))
     for member in members:
         name = _name(member) or "(unnamed)"
-        signature = class_name and signature_of(class_name if name == _CONSTRUCTOR else name, member.get("params"))
+        if class_name and name == _CONSTRUCTOR:
+            name = class_name
+        signature = class_name and signature_of(name, member.get("params"))
         docu = read_docu(member.get("docu"), heading_level=4)
         blocks.append(Block("heading", name, level=3))
         if signature:
@@ -124,4 +131,4 @@ def _name(member: Mapping[str, Any]) -> str:
 
 
 def _text(value: object) -> str:
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    return " ".join(clean_text(value).split()) if isinstance(value, str) else ""

@@ -16,19 +16,22 @@ from bbj_pipeline.sources.markup import Code, MarkupProfile, parse_fragment, tex
 
 __all__ = ["EMPTY", "Docu", "read_docu"]
 
-_LINK = re.compile(r"\[Docs\]\(\s*(\S*?)\s*\)\s*\Z")
+_LINK = re.compile(r"\[Docs\]\(\s*+(\S*?)\s*+\)\s*\Z")
 _SCRAPED_PAGE = re.compile(r"</head\s*>|</title\s*>|<body\b|<html\b", re.IGNORECASE)
 """A description never holds the skeleton of a page; where it does, the generator copied the whole page."""
 _MAIN = ".//*[@id='mc-main-content' or @role='main' or local-name()='main']"
 _RELATED = re.compile(r"BBj[A-Za-z]\w*")
-_SINCE = re.compile(r"In BBj (\d+(?:\.\d+)*) (?:and|or) (?:higher|later|above)\b")
+_SINCE = re.compile(r"In BBj (\d+(?:\.\d+)*)(?: (?:and|or)\b|,)")
+"""``In BBj 7.00 and higher, …``; ``higher`` is sometimes misspelt or missing: "In BBj 14.0, this method"."""
 _DEPRECATED = re.compile(
     r"(?:\A|@)deprecated\b|\b(?:this|the)(?: [\w:.]+){1,4} (?:is|has been|was) (?:now )?deprecated\b", re.IGNORECASE
 )
-_COMMENT = re.compile(r"\A\s*/\*\*(.*?)\*+/\s*\Z", re.DOTALL)
+_SENTENCE_END = re.compile(r"[.!?]\s")
+_DEPRECATED_PAGE = re.compile(r"/deprecated/", re.IGNORECASE)
+"""The folder into which the documentation moves the page of a member that should no longer be used."""
 _COMMENT_MARGIN = re.compile(r"^[ \t]*\*+ ?", re.MULTILINE)
-_LITERAL = re.compile(r"\{@(code|literal)\s+((?:[^{}]|\{[^{}]*\})*)\}")
-_LINK_TAG = re.compile(r"\{@link(?:plain)?\s+([^\s{}]+)(?:\s+([^{}]*))?\}")
+_LITERAL = re.compile(r"\{@(code|literal)\s++((?:[^{}]|\{[^{}]*\})*)\}")
+_LINK_TAG = re.compile(r"\{@link(?:plain)?\s++([^\s{}]++)(?:\s++([^{}]*))?\}")
 _BLOCK_TAG = re.compile(r"^@\w+", re.MULTILINE)
 
 
@@ -37,7 +40,8 @@ class Docu:
     """What a ``docu`` field says.
 
     ``url`` is its documentation page, ``related`` the classes it links to, ``since`` the BBj version its first sentence
-    begins with, ``removed`` the number of characters that were a scraped page's and not a description.
+    begins with, unless that sentence says that the described is deprecated: then the version is ``deprecated_in``.
+    ``removed`` is the number of characters that were a scraped page's and not a description.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -45,6 +49,7 @@ class Docu:
     related: tuple[str, ...] = ()
     since: str | None = None
     deprecated: bool = False
+    deprecated_in: str | None = None
     removed: int = 0
 
 
@@ -61,28 +66,39 @@ def read_docu(value: object, *, heading_level: int) -> Docu:
     link = _LINK.match(value, start) if (start := value.rfind("[Docs](")) >= 0 else None
     url = link[1] if link and link[1].startswith(("https://", "http://")) else None
     text = value[: link.start()] if link else value
-    comment = _COMMENT.match(text)
-    root = parse_fragment(_from_comment(comment[1]) if comment else text)
+    comment = _inside_comment(text)
+    root = parse_fragment(text if comment is None else _from_comment(comment))
     removed = 0
     if _SCRAPED_PAGE.search(text):
         main = root.xpath(_MAIN)
         removed = len(text)
         root = main[0] if isinstance(main, list) and main and isinstance(main[0], etree._Element) else etree.Element("body")
-    blocks = to_blocks(root, _PAGE if removed else _COMMENT_PROFILE if comment else _PROFILE)
+    blocks = to_blocks(root, _PAGE if removed else _PROFILE if comment is None else _COMMENT_PROFILE)
     blocks = tuple(
         replace(block, level=min(6, heading_level - 1 + (block.level or 1))) if block.type == "heading" else block
         for block in blocks
     )
     prose = " ".join(" ".join(block.text.split()) for block in blocks if block.type != "code")
-    since = _SINCE.match(prose)
+    said = _DEPRECATED.search(prose) if "eprecated" in prose else None
+    dated = _version_of(prose, said.start()) if said else None
+    since = None if dated and dated.start() == 0 else _SINCE.match(prose)
     return Docu(
         blocks=blocks,
         url=url,
         related=_related(root),
         since=since[1] if since else None,
-        deprecated="eprecated" in prose and bool(_DEPRECATED.search(prose)),
+        deprecated=said is not None or bool(url and _DEPRECATED_PAGE.search(url)),
+        deprecated_in=dated[1] if dated else None,
         removed=removed,
     )
+
+
+def _version_of(prose: str, position: int) -> re.Match[str] | None:
+    """Return the version that the sentence at ``position`` begins with."""
+    versions = [
+        found for found in _SINCE.finditer(prose, 0, position) if not _SENTENCE_END.search(prose, found.end(), position)
+    ]
+    return versions[-1] if versions else None
 
 
 def _code_line(element: etree._Element) -> Code | None:
@@ -101,6 +117,14 @@ _PAGE = MarkupProfile(code=_code_line, language="bbj", drop=frozenset(("h1", "na
 def _related(root: etree._Element) -> tuple[str, ...]:
     names = (text_of(element) for element in root.iterdescendants("a"))
     return tuple(dict.fromkeys(name for name in names if _RELATED.fullmatch(name)))
+
+
+def _inside_comment(text: str) -> str | None:
+    """Return what stands between ``/**`` and ``**/`` when the text is one comment."""
+    bare = text.strip()
+    if not bare.startswith("/**") or not bare.endswith("*/") or len(bare) < 5:
+        return None
+    return bare[3:-1].rstrip("*")
 
 
 def _from_comment(comment: str) -> str:

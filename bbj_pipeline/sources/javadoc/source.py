@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
-from bbj_pipeline.sources.contract import ReadResource, Source, SourceOptions, existing_folder
+from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched, clean_text
+from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source, SourceOptions, existing_folder
 from bbj_pipeline.sources.folder import public_url_of, read_folder
 from bbj_pipeline.sources.javadoc.classes import class_topic
 from bbj_pipeline.sources.javadoc.docu import read_docu
@@ -34,7 +34,9 @@ class JavadocSource(Source[JavadocOptions]):
     default_doc_type = "api-reference"
     options_type = JavadocOptions
 
-    def export(self, options: JavadocOptions) -> Iterator[RawDocument | Reject | Unfetched]:
+    def export(
+        self, options: JavadocOptions, earlier: EarlierExport = NOTHING_EARLIER
+    ) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield all ``.json`` files below the folder."""
         root = existing_folder(options.path, "javadoc")
         yield from read_folder(root, lambda key: key.lower().endswith(".json"), media_type="application/json")
@@ -49,7 +51,7 @@ class JavadocSource(Source[JavadocOptions]):
         if isinstance(package, Reject):
             yield package
             return
-        name = str(package["name"]).strip()
+        name = clean_text(str(package["name"])).strip()
         common: dict[str, Any] = {"package": name}
         try:
             description = "\n".join(block.text for block in read_docu(package.get("docu"), heading_level=1).blocks)
@@ -73,8 +75,8 @@ def _topic(
     seen: set[str],
     sha256: str,
 ) -> Topic | Reject:
-    name = record.get("name") if isinstance(record, Mapping) else None
-    if not isinstance(record, Mapping) or not isinstance(name, str) or not name.strip():
+    name = clean_text(str(record["name"])) if isinstance(record, Mapping) and isinstance(record.get("name"), str) else ""
+    if not isinstance(record, Mapping) or not name.strip():
         return Reject(f"{package}.({number})", "bad-class", f"entry {number} of classes in {raw.key} has no name")
     name = " ".join(name.split())
     key = f"{package}.{name}"
@@ -108,7 +110,7 @@ def _load(raw: RawDocument) -> Mapping[str, Any] | Reject:
         return Reject(raw.key, "not-json", f"cannot be read: {error}")
     classes = package.get("classes") if isinstance(package, Mapping) else None
     name = package.get("name") if isinstance(package, Mapping) else None
-    if not isinstance(classes, list) or not isinstance(name, str) or not name.strip():
+    if not isinstance(classes, list) or not isinstance(name, str) or not clean_text(name).strip():
         return Reject(raw.key, "not-javadoc", 'expected {"name": package, "classes": [...]}')
     if not classes:
         return Reject(raw.key, "no-classes", f"package {name} is empty")

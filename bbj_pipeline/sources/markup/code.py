@@ -10,7 +10,7 @@ from itertools import islice
 
 from lxml import etree
 
-from bbj_pipeline.sources.markup.elements import BLOCK_TAGS, SKIPPED_TAGS, local_name
+from bbj_pipeline.sources.markup.elements import BLOCK_TAGS, SKIPPED_TAGS, children_of, local_name
 
 __all__ = ["code_text", "language_of", "text_of"]
 
@@ -26,29 +26,39 @@ def code_text(element: etree._Element) -> str:
 
     Blank lines before and white space after the code are dropped, everything between is verbatim.
     """
-    if len(element):
-        pieces: list[str] = []
-        for event, node in etree.iterwalk(element, events=("start", "end", "comment", "pi")):
-            _collect(pieces, event, node, element)
-        text = "".join(pieces)
-    else:
-        text = element.text or ""
+    text = "".join(_pieces(element)) if len(element) else element.text or ""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u00a0", " ")
     return _LEADING_BLANK_LINES.sub("", text).rstrip()
 
 
-def _collect(pieces: list[str], event: str, node: etree._Element, top: etree._Element) -> None:
-    if event == "start":
-        name = local_name(node.tag)
-        if name == "br" or (name in BLOCK_TAGS and node is not top and not _at_line_start(pieces)):
-            pieces.append("\n")
-        if node.text and name not in SKIPPED_TAGS:
-            pieces.append(node.text)
-        return
-    if event == "end" and node is not top and local_name(node.tag) in BLOCK_TAGS and not _at_line_start(pieces):
+def _pieces(top: etree._Element) -> list[str]:
+    """Return the texts below ``top`` in order, with the line breaks that elements make."""
+    pieces = [top.text or ""] if local_name(top.tag) not in SKIPPED_TAGS else []
+    open_elements = [(top, iter(children_of(top)))]
+    while open_elements:
+        element, children = open_elements[-1]
+        for child in children:
+            name = local_name(child.tag)
+            if name == "br" or (name in BLOCK_TAGS and not _at_line_start(pieces)):
+                pieces.append("\n")
+            if child.text and name and name not in SKIPPED_TAGS:
+                pieces.append(child.text)
+            if len(child):
+                open_elements.append((child, iter(children_of(child))))
+                break
+            _close(pieces, child, name)
+        else:
+            open_elements.pop()
+            if element is not top:
+                _close(pieces, element, local_name(element.tag))
+    return pieces
+
+
+def _close(pieces: list[str], element: etree._Element, name: str) -> None:
+    if name in BLOCK_TAGS and not _at_line_start(pieces):
         pieces.append("\n")
-    if node.tail and node is not top:
-        pieces.append(node.tail)
+    if element.tail:
+        pieces.append(element.tail)
 
 
 def _at_line_start(pieces: list[str]) -> bool:
@@ -68,6 +78,8 @@ def language_of(element: etree._Element) -> str | None:
 
 def text_of(element: etree._Element) -> str:
     """Return all text of an element on one line, white space collapsed, invisible characters removed."""
+    if not len(element):
+        return _visible(element.text or "") if local_name(element.tag) not in SKIPPED_TAGS else ""
     pieces: list[str] = []
     for event, node in etree.iterwalk(element, events=("start", "end")):
         name = local_name(node.tag)
@@ -77,4 +89,10 @@ def text_of(element: etree._Element) -> str:
             pieces.append(node.text)
         if event == "end" and node.tail and node is not element:
             pieces.append(node.tail)
-    return " ".join("".join(pieces).translate(_INVISIBLE).split())
+    return _visible("".join(pieces))
+
+
+def _visible(text: str) -> str:
+    if not text.isascii():
+        text = text.translate(_INVISIBLE)
+    return " ".join(text.split())

@@ -22,6 +22,8 @@ _SNIFFED_BYTES = 4096
 _CENTRAL_EUROPEAN = frozenset((b"bs", b"cs", b"hr", b"hu", b"pl", b"ro", b"sk", b"sl", b"sq", b"sr"))
 _LATIN1 = frozenset(("iso8859-1", "ascii"))
 """Labels that browsers read as windows-1252 (WHATWG Encoding Standard)."""
+_NO_ENCODINGS = frozenset(("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"))
+"""Python codecs that are no encodings of documents: they fail on any byte, take quadratic time, or make surrogates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,10 @@ def _codec(label: str | None) -> str | None:
         return None
     try:
         name = codecs.lookup(label).name
-    except LookupError:
+        b"x".decode(name)  # fails for codecs that are not of text: hex, zlib, rot13
+    except (LookupError, ValueError):
+        return None
+    if name in _NO_ENCODINGS:
         return None
     if name.startswith(("utf-16", "utf-32")):  # a declaration that was readable as bytes was not written in these
         return None

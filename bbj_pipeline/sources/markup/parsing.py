@@ -8,10 +8,12 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from lxml import etree
 
 from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
+from bbj_pipeline.sources.markup.attributes import has_more_attributes
 from bbj_pipeline.sources.markup.elements import SKIPPED_TAGS, VOID_TAGS
 from bbj_pipeline.sources.markup.encoding import decode
 
@@ -21,7 +23,6 @@ MAX_DEPTH = 2000
 """Deepest nesting that is read. Real documents stay below 100; deeper ones are broken or hostile."""
 _MAX_ATTRIBUTES = 1000
 """Most attributes of one element: libxml2's HTML parser takes time quadratic in their number."""
-_LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{3000,}")
 _MAX_LOGGED = 5
 _XHTML_NAMESPACE = "http://www.w3.org/1999/xhtml"
 _XHTML = f"{{{_XHTML_NAMESPACE}}}"
@@ -33,7 +34,7 @@ _SELF_CLOSED = re.compile(r"""<([a-zA-Z][\w:.-]*)((?:\s[^<>]*)?)(?<=[\w"'\s])/>"
 _MARKUP = re.compile(r"<[a-zA-Z!?]")
 _XHTML_MARK = re.compile(r"\A\s*<\?xml|\bxmlns\s*=|//DTD XHTML", re.I)
 _TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
-_INVISIBLE_PARTS = (("<!--", "-->"), *((f"<{name}", f"</{name}") for name in ("script", "style", "head", "template", "svg")))
+_INVISIBLE_PART = re.compile(rb"<(?:!--|(script|style|head|template|svg)(?=[\s/>]))")
 _KEPT_AFTER_RECOVERY = 0.98
 """Below this share of the source's visible characters, recovery has probably lost text."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -150,11 +151,12 @@ def _recover(body: str, *, xhtml: bool) -> tuple[etree._Element, tuple[str, ...]
     if xhtml:  # HTML does not know <a name="x"/>: it would stay open to the end of the document
         body = _SELF_CLOSED.sub(_close_element, body)
     root, log = _parse_html(_CONTROL.sub("", body))
-    warnings = [f"line {entry.line}: {entry.message}" for entry in log]
-    if len(warnings) > _MAX_LOGGED:
-        warnings = [*warnings[:_MAX_LOGGED], f"{len(warnings) - _MAX_LOGGED} more"]
+    warnings = [f"line {entry.line}: {entry.message}" for entry in islice(log, _MAX_LOGGED)]
+    if len(log) > _MAX_LOGGED:
+        warnings.append(f"{len(log) - _MAX_LOGGED} more")
     expected = _visible_length(html.unescape(_TAG.sub(" ", _without_invisible(body))))
-    found = sum(_visible_length(piece) for piece in _texts(root))
+    everything = etree.tostring(root, method="text", encoding="unicode", with_tail=False)
+    found = _visible_length(everything) - _visible_length("".join(_hidden_texts(root)))
     if found < expected * _KEPT_AFTER_RECOVERY:
         warnings.append(f"text may be lost: {found:,} of about {expected:,} visible characters were recovered")
     if not re.search(r"</(?:body|html)\s*>\s*\Z", body[-200:], re.I) and xhtml:
@@ -167,8 +169,8 @@ def _close_element(match: re.Match[str]) -> str:
     return match[0] if name.lower() in VOID_TAGS else f"<{name}{attributes}></{name}>"
 
 
-def _parse_html(text: str) -> tuple[etree._Element, list[etree._LogEntry]]:
-    if any(len(tag[0].split()) > _MAX_ATTRIBUTES for tag in _LONG_TAG.finditer(text)):
+def _parse_html(text: str) -> tuple[etree._Element, etree._ListErrorLog]:
+    if has_more_attributes(text, _MAX_ATTRIBUTES):
         raise MarkupError("too-many-attributes", f"an element has more than {_MAX_ATTRIBUTES:,} attributes")
     data = text.encode("utf-8", "replace")
     parser = _html_parser(huge=False)
@@ -179,7 +181,7 @@ def _parse_html(text: str) -> tuple[etree._Element, list[etree._LogEntry]]:
         _check_depth(root)
     if root is None:
         raise MarkupError("not-markup", "the document contains no HTML element that could be recovered")
-    return root, list(parser.error_log)
+    return root, parser.error_log
 
 
 def _html_parser(*, huge: bool) -> etree.HTMLParser:
@@ -213,29 +215,29 @@ def _plain_names(root: etree._Element, *, shouting: bool) -> etree._Element:
     return root
 
 
-def _texts(root: etree._Element) -> list[str]:
-    """Return the texts below ``root`` that a reader sees."""
-    found: list[str] = []
-    for element in root.iter(etree.Element):
-        if element.text and element.tag not in SKIPPED_TAGS and element.tag != "title":
-            found.append(element.text)
-        if element.tail:
-            found.append(element.tail)
-    return found
+def _hidden_texts(root: etree._Element) -> list[str]:
+    """Return the texts of the elements below ``root`` whose text a reader does not see."""
+    return [element.text for element in root.iter("title", *SKIPPED_TAGS) if element.text]
 
 
 def _without_invisible(body: str) -> str:
     """Cut comments, scripts, styles and the head out of a text, each only where it is closed again."""
-    for opening, closing in _INVISIBLE_PARTS:
-        lowered = body.lower()
-        kept: list[str] = []
-        position = 0
-        while (start := lowered.find(opening, position)) >= 0 and (end := lowered.find(closing, start)) >= 0:
-            kept.append(body[position:start])
-            position = end + len(closing)
-        body = " ".join((*kept, body[position:]))
-    return body
+    data = body.encode("utf-8", "replace")  # bytes keep their places in lower case, characters do not all
+    lowered = data.lower()
+    kept: list[bytes] = []
+    position = start = 0
+    unclosed: set[bytes] = set()
+    while part := _INVISIBLE_PART.search(lowered, position):
+        closing = b"</" + part[1] if part[1] else b"-->"
+        end = lowered.find(closing, part.end()) if closing not in unclosed else -1
+        if end < 0:
+            unclosed.add(closing)
+            position = part.end()
+            continue
+        kept.append(data[start : part.start()])
+        position = start = end + len(closing)
+    return b" ".join((*kept, data[start:])).decode()
 
 
 def _visible_length(text: str) -> int:
-    return sum(len(word) for word in text.split())
+    return len("".join(text.split()))

@@ -5,7 +5,7 @@ The content of cells is read by the walker, not here.
 
 from __future__ import annotations
 
-from itertools import islice, takewhile
+from itertools import groupby, islice, takewhile
 
 from lxml import etree
 
@@ -17,7 +17,8 @@ __all__ = ["TableBuilder", "is_layout", "span_of"]
 _MAX_COLSPAN = 1000
 """HTML Living Standard, 4.9.11: a larger ``colspan`` counts as 1000."""
 _MAX_CELLS = 500_000
-"""Cells that spans may cover in one table; beyond, spans count as 1 and rows are not filled up. Bounds hostile input."""
+"""Cells that spans may cover in one table; beyond, spans count as 1 and rows are not filled up: those of equal length that
+follow each other make a table. Bounds hostile input."""
 
 
 class TableBuilder:
@@ -91,9 +92,18 @@ class TableBuilder:
             return [*self.before, *self.after]
         width = max(max(row) for row, _ in rows) + 1
         full = width * len(rows) <= 2 * _MAX_CELLS
-        grid = tuple(tuple(row.get(column, "") for column in range(width if full else max(row) + 1)) for row, _ in rows)
         header_rows = sum(1 for _ in takewhile(bool, (header for _, header in rows)))
-        return [*self.before, Block("table", rows=grid, header_rows=header_rows), *self.after]
+        if full:
+            grid = tuple(_filled(row, width) for row, _ in rows)
+            return [*self.before, Block("table", rows=grid, header_rows=header_rows), *self.after]
+        parts = [tuple(part) for _, part in groupby((_filled(row, max(row) + 1) for row, _ in rows), key=len)]
+        tables = [Block("table", rows=part, header_rows=0) for part in parts if any(map(any, part))]
+        return [*self.before, *tables, *self.after]
+
+
+def _filled(row: dict[int, str], width: int) -> tuple[str, ...]:
+    """Return the cells of a row by column; cells are put from left to right, so a row without gaps is in order."""
+    return tuple(row.values()) if len(row) == width else tuple(row.get(column, "") for column in range(width))
 
 
 def span_of(element: etree._Element, name: str) -> int:

@@ -1,6 +1,7 @@
 """The one walker from a tree of markup to blocks, by the white-space collapse rules of CSS: no word glued, none split.
 
-It keeps its own stack, so depth costs no recursion. What is peculiar to one source comes in through a ``MarkupProfile``.
+It keeps its own stack, so depth costs no recursion. What is peculiar to one source comes in through a ``MarkupProfile``;
+what an inline run becomes is decided in ``context``.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ from lxml import etree
 
 from bbj_pipeline.records import Block
 from bbj_pipeline.sources.markup.code import code_text, language_of, text_of
-from bbj_pipeline.sources.markup.elements import BLOCK_TAGS, HEADINGS, SKIPPED_TAGS, anchor_of, local_name
-from bbj_pipeline.sources.markup.profile import DEFAULT, Code, MarkupProfile
+from bbj_pipeline.sources.markup.context import BREAK, Context, NoteState, collapsed, emit, emit_text
+from bbj_pipeline.sources.markup.elements import BLOCK_TAGS, HEADINGS, SKIPPED_TAGS, anchor_of, children_of, local_name
+from bbj_pipeline.sources.markup.profile import DEFAULT, Code, MarkupProfile, Note
 from bbj_pipeline.sources.markup.tables import TableBuilder, is_layout, span_of
 
 __all__ = ["to_blocks"]
 
-_BREAK = "\x1e"
-"""Stands for ``<br>`` in the buffer; a control character that markup cannot contain."""
-_INVISIBLE = str.maketrans(dict.fromkeys("\u200b\u00ad\ufeff"))
 _ITEM_TAGS = frozenset(("li", "dt", "dd"))
 _LIST_TAGS = frozenset(("ul", "ol", "menu", "dir", "dl"))
+_CELL_TAGS = frozenset(("td", "th"))
+_SECTION_TAGS = frozenset(("tbody", "thead", "tfoot"))
+_WITH_CONTEXT = frozenset((*_ITEM_TAGS, *_LIST_TAGS, *_CELL_TAGS, *_SECTION_TAGS, *HEADINGS, "table", "tr"))
+"""Blocks that say what the runs inside them are; all others only end a line."""
 
 
 def to_blocks(root: etree._Element, profile: MarkupProfile = DEFAULT) -> tuple[Block, ...]:
@@ -38,64 +41,48 @@ def to_blocks(root: etree._Element, profile: MarkupProfile = DEFAULT) -> tuple[B
 
 
 @dataclass(slots=True)
-class _NoteState:
-    """The title that a note still has to show."""
-
-    title: str | None
-
-
-@dataclass(slots=True)
-class _Context:
-    """What the next inline run is. ``lines`` collects the text of a table cell; ``item`` is reset by the first run."""
-
-    depth: int = 0
-    item: int | None = None
-    heading: int | None = None
-    anchor: str | None = None
-    note: _NoteState | None = None
-    table: TableBuilder | None = None
-    lines: list[str] | None = None
-
-    def inside(self, *, depth: int | None = None, item: int | None = None, heading: int | None = None) -> _Context:
-        """Return the context of an element inside this one: what encloses it stays, what the next run is begins anew."""
-        return _Context(self.depth if depth is None else depth, item, heading, None, self.note, self.table, self.lines)
-
-
-@dataclass(slots=True)
 class _Frame:
-    """An element being read: its remaining children, what to do at its end, and tab labels waiting for their panels."""
+    """An element being read: its remaining children, and what to do at its end.
+
+    ``before`` is the context outside a block, ``None`` for inline elements. ``tabs`` are labels waiting for their panels.
+    """
 
     element: etree._Element
     children: Iterator[etree._Element]
-    is_block: bool = False
+    before: Context | None = None
     leave: Callable[[], None] | None = None
     tabs: deque[str] | None = None
 
 
 class _Walker:
+    """One reading of one tree. A run is never begun by white space: it would be collapsed to nothing anyway."""
+
     def __init__(self, profile: MarkupProfile) -> None:
         self.profile = profile
         self.skipped = SKIPPED_TAGS | profile.drop
         self.out: list[Block] = []
         self.buffer: list[str] = []
-        self.context = _Context()
+        self.context = Context()
         self.frames: list[_Frame] = []
 
     def walk(self, root: etree._Element) -> list[Block]:
+        """Read the tree and return its blocks."""
         self._visit(root)
-        frames = self.frames
+        frames, buffer = self.frames, self.buffer
         while frames:
             frame = frames[-1]
             for child in frame.children:
                 if self._visit(child):
                     break
-                if child.tail:
-                    self.buffer.append(child.tail)
+                tail = child.tail
+                if tail and (buffer or not tail.isspace()):
+                    buffer.append(tail)
             else:
                 frames.pop()
                 self._end(frame)
-                if frames and frame.element.tail:
-                    self.buffer.append(frame.element.tail)
+                tail = frame.element.tail
+                if tail and frames and (buffer or not tail.isspace()):
+                    buffer.append(tail)
         self._flush()
         return self.out
 
@@ -110,137 +97,111 @@ class _Walker:
             tag = local_name(tag)
         if tag in self.skipped:
             return False
-        chrome = self.profile.chrome
-        if chrome is not None and chrome(element):
+        profile = self.profile
+        names = element.keys()  # most elements have no attribute: one look spares many
+        asked = not profile.only_classed or "class" in names
+        if asked and profile.chrome is not None and profile.chrome(element):
             if tag in BLOCK_TAGS:  # not content, but it stands between the lines around it
                 self._flush()
             return False
         if tag in BLOCK_TAGS:
-            return self._block(tag, element)
+            return self._block(tag, element, profile if asked else DEFAULT, element.get("role") if names else None)
         if tag == "br":
-            self.buffer.append(_BREAK)
+            self.buffer.append(BREAK)
             return False
-        if element.text:
-            self.buffer.append(element.text)
+        text = element.text
+        if text and (self.buffer or not text.isspace()):
+            self.buffer.append(text)
         if not len(element):
             return False
-        self.frames.append(_Frame(element, iter(element)))
+        self.frames.append(_Frame(element, iter(children_of(element))))
         return True
 
-    def _block(self, tag: str, element: etree._Element) -> bool:
+    def _block(self, tag: str, element: etree._Element, profile: MarkupProfile, role: str | None) -> bool:
+        """Read a block element, asking the hooks of ``profile`` what it is; ``True`` when its children are still to come."""
         if self.buffer:
             self._flush()
-        code = self.profile.code(element) if self.profile.code is not None else None
+        code = profile.code(element) if profile.code is not None else None
         if code is not None or tag == "pre":
             self._code(element, code)
             return False
-        role = element.get("role")
-        if role == "tablist":
-            self._tablist(element)
-            return False
-        if role == "tabpanel":
-            self._tab_label()
-        leave = self._note(element) if self.profile.note is not None else None
-        if leave is None:
+        if role is not None:
+            if role == "tablist":
+                self._tablist(element)
+                return False
+            if role == "tabpanel":
+                self._tab_label()
+        note = profile.note(element) if profile.note is not None else None
+        before = self.context
+        leave: Callable[[], None] | None = None
+        if note is not None:
+            self._note(note)
+        elif tag in _WITH_CONTEXT:
+            if tag in _CELL_TAGS and before.table is not None:
+                holder = element if not len(element) else self._sole_paragraph(element)
+                if holder is not None:
+                    _add_cell(before.table, tag, element, collapsed(holder.text or ""))
+                    return False
             leave = self._open(tag, element)
-        if element.text:
-            self.buffer.append(element.text)
+            if tag == "tr" and before.table is not None and leave is not None and self._plain_row(element, before.table):
+                leave()
+                return False
+        text = element.text
         if len(element):
-            self.frames.append(_Frame(element, iter(element), True, leave))
+            if text and not text.isspace():
+                self.buffer.append(text)
+            self.frames.append(_Frame(element, iter(children_of(element)), before, leave))
             return True
-        if self.buffer:
-            self._flush()
+        if text and (text := collapsed(text)):
+            emit_text(self.context, text, self.out)
+        self.context = before
         if leave is not None:
             leave()
         return False
 
     def _end(self, frame: _Frame) -> None:
-        if self.buffer and frame.is_block:
+        if self.buffer and frame.before is not None:
             self._flush()
         while frame.tabs:  # a tab bar whose panels are not in the page
-            self._text(frame.tabs.popleft())
+            emit_text(self.context, frame.tabs.popleft(), self.out)
+        if frame.before is not None:
+            self.context = frame.before
         if frame.leave is not None:
             frame.leave()
 
-    def _enter(self, context: _Context) -> Callable[[], None]:
-        """Make ``context`` the current one; the result restores the one before."""
-        before, self.context = self.context, context
-
-        def leave() -> None:
-            self.context = before
-
-        return leave
-
     def _open(self, tag: str, element: etree._Element) -> Callable[[], None] | None:
-        """Change the context for an element that has one of its own; ``None`` for plain blocks."""
+        """Change the context for an element that has one of its own; the result is done after the context was restored."""
         context = self.context
         if tag in _ITEM_TAGS:
-            depth = max(1, context.depth) + (tag == "dd")
-            return self._enter(context.inside(item=depth))
-        if tag in _LIST_TAGS:
-            return self._enter(context.inside(depth=context.depth + 1))
-        if tag in HEADINGS:
-            inside = context.inside(heading=HEADINGS[tag])
-            inside.anchor = anchor_of(element)
-            return self._enter(inside)
-        if tag == "table":
+            self.context = context.inside(item=max(1, context.depth) + (tag == "dd"))
+        elif tag in _LIST_TAGS:
+            self.context = context.inside(depth=context.depth + 1)
+        elif tag in HEADINGS:
+            self.context = context.inside(heading=HEADINGS[tag])
+            self.context.anchor = anchor_of(element)
+        elif tag == "table":
             return self._table(element)
-        if tag == "tr" and context.table is not None:
-            return self._row(element, context.table)
-        if tag in ("td", "th") and context.table is not None:
-            return self._cell(tag, element, context.table)
-        if tag in ("tbody", "thead", "tfoot") and context.table is not None:
-            return context.table.end_section
+        elif context.table is not None:
+            if tag == "tr":
+                return self._row(element, context.table)
+            return self._cell(tag, element, context.table) if tag in _CELL_TAGS else context.table.end_section
         return None
 
-    # -- what is emitted --------------------------------------------------------------------------------------------------
-
     def _flush(self) -> None:
-        """Turn the inline run read so far into a block; white space collapses, ``<br>`` breaks lines."""
-        text = "".join(self.buffer)
+        """Turn the inline run read so far into a block."""
+        text = collapsed("".join(self.buffer))
         self.buffer.clear()
-        if not text.isascii():
-            text = text.translate(_INVISIBLE)
-        if _BREAK in text:
-            lines = (" ".join(line.split()) for line in text.split(_BREAK))
-            text = "\n".join(line for line in lines if line)
-        else:
-            text = " ".join(text.split())
         if text:
-            self._text(text)
+            emit_text(self.context, text, self.out)
 
-    def _text(self, text: str) -> None:
-        context = self.context
-        if context.lines is not None:
-            context.lines.append(text)
-        elif context.heading is not None:
-            self._emit(Block("heading", text.replace("\n", " "), level=context.heading, anchor=context.anchor))
-        elif context.item is not None:
-            level, context.item = context.item, None
-            self._emit(Block("list_item", text, level=level))
-        elif context.note is not None:
-            title, context.note.title = context.note.title, None
-            self.out.append(Block("note", text, title=title))
-        else:
-            self._emit(Block("paragraph", text))
-
-    def _emit(self, block: Block) -> None:
-        context = self.context
-        if context.lines is not None:
-            context.lines.append(block.text)
-        elif context.table is not None:
-            context.table.before.append(block)
-        else:
-            if context.note is not None and context.note.title:  # the note begins with a list, code or a table
-                self.out.append(Block("note", context.note.title))
-                context.note.title = None
-            self.out.append(block)
+    # -- code, notes and tabs ---------------------------------------------------------------------------------------------
 
     def _code(self, element: etree._Element, code: Code | None) -> None:
         if code is None:
             code = Code(code_text(element), language_of(element))
         if code.text.strip():
-            self._emit(Block("code", code.text, language=code.language or self.profile.language, title=code.title))
+            language = code.language or self.profile.language
+            emit(self.context, Block("code", code.text, language=language, title=code.title), self.out)
         if code.last is not None and self.frames:
             for sibling in self.frames[-1].children:
                 if sibling is code.last:
@@ -248,17 +209,11 @@ class _Walker:
                         self.buffer.append(sibling.tail)
                     break
 
-    # -- notes and tabs ---------------------------------------------------------------------------------------------------
-
-    def _note(self, element: etree._Element) -> Callable[[], None] | None:
-        note = self.profile.note(element) if self.profile.note is not None else None
-        if note is None:
-            return None
+    def _note(self, note: Note) -> None:
         if self.context.lines is not None and note.title:
             self.context.lines.append(note.title)
-        inside = self.context.inside()
-        inside.note = _NoteState(note.title)
-        return self._enter(inside)
+        self.context = self.context.inside()
+        self.context.note = NoteState(note.title)
 
     def _tablist(self, element: etree._Element) -> None:
         labels = [text_of(tab) for tab in element.iterdescendants(etree.Element) if tab.get("role") == "tab"]
@@ -269,27 +224,25 @@ class _Walker:
         """Show the label of the panel about to be read: the next one of the nearest tab bar."""
         for frame in reversed(self.frames):
             if frame.tabs:
-                self._text(frame.tabs.popleft())
+                emit_text(self.context, frame.tabs.popleft(), self.out)
                 return
 
     # -- tables -----------------------------------------------------------------------------------------------------------
 
     def _table(self, element: etree._Element) -> Callable[[], None] | None:
-        if self.context.lines is None and is_layout(element):
+        outer = self.context
+        if outer.lines is None and is_layout(element):
             return None
         builder = TableBuilder()
-        outer = self.context
-        inside = outer.inside()
-        inside.table, inside.lines = builder, None
-        restore = self._enter(inside)
+        self.context = outer.inside()
+        self.context.table, self.context.lines = builder, None
 
         def leave() -> None:
-            restore()
             if outer.lines is not None and outer.table is not None:
                 outer.table.after.extend(builder.blocks())
                 return
             for block in builder.blocks():
-                self._emit(block)
+                emit(outer, block, self.out)
 
         return leave
 
@@ -302,11 +255,35 @@ class _Walker:
 
     def _cell(self, tag: str, element: etree._Element, builder: TableBuilder) -> Callable[[], None]:
         lines: list[str] = []
-        restore = self._enter(_Context(table=builder, lines=lines))
+        self.context = Context(table=builder, lines=lines)
+        return lambda: _add_cell(builder, tag, element, "\n".join(lines))
 
-        def leave() -> None:
-            restore()
-            colspan, rowspan = span_of(element, "colspan"), span_of(element, "rowspan")
-            builder.add_cell("\n".join(lines), colspan=max(1, colspan), rowspan=rowspan, header=tag == "th")
+    def _plain_row(self, row: etree._Element, builder: TableBuilder) -> bool:
+        """Read a row of nothing but bare cells at once, the bulk of any large table; ``False`` when there is more in it."""
+        if not self.profile.only_classed or (row.text and not row.text.isspace()):
+            return False
+        cells: list[tuple[str, bool]] = []
+        for cell in row:
+            holder = cell if not len(cell) else self._sole_paragraph(cell)
+            if cell.tag not in _CELL_TAGS or holder is None or cell.keys() or (cell.tail and not cell.tail.isspace()):
+                return False
+            cells.append((holder.text or "", cell.tag == "th"))
+        for text, header in cells:
+            builder.add_cell(collapsed(text), colspan=1, rowspan=1, header=header)
+        return True
 
-        return leave
+    def _sole_paragraph(self, cell: etree._Element) -> etree._Element | None:
+        """Return the bare paragraph that is all there is in a cell, as Flare writes most cells: it reads like the cell's own
+        text, and no hook knows it."""
+        if len(cell) != 1 or not self.profile.only_classed:
+            return None
+        inner = cell[0]
+        around = f"{cell.text or ''}{inner.tail or ''}"
+        return inner if inner.tag == "p" and not len(inner) and not inner.keys() and not around.strip() else None
+
+
+def _add_cell(builder: TableBuilder, tag: str, element: etree._Element, text: str) -> None:
+    colspan = rowspan = 1
+    if element.keys():
+        colspan, rowspan = max(1, span_of(element, "colspan")), span_of(element, "rowspan")
+    builder.add_cell(text, colspan=colspan, rowspan=rowspan, header=tag == "th")

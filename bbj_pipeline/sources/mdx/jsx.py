@@ -34,6 +34,7 @@ _ATTRIBUTE = re.compile(rf"""([A-Za-z_@:][\w.:@-]*+)(?:\s*+=\s*+("[^"]*+"|'[^']*
 _EXPRESSION = re.compile(_BRACES)
 _LITERAL = re.compile(rf"\{{\s*({_STRING})\s*\}}\Z")
 _NAME_OF_FRONT_MATTER = re.compile(r"\{\s*frontMatter\.(\w+)\s*\}\Z")
+_ELEMENT = re.compile(r"\{\s*<([A-Za-z]\w*)[^<>{}]*>([^<>{}]*)</\1>\s*\}\Z")
 _ESCAPED = re.compile(r"\\(.)")
 
 _IMPORT = re.compile(r"""import\s+(?:type\s+)?(?:['"]|[\w$*{][^'"]*?\sfrom\s*['"])""")
@@ -90,7 +91,10 @@ def match_expression(text: str, position: int) -> tuple[str, int] | None:
 
 
 def expression_text(expression: str, front_matter: Mapping[str, object]) -> str:
-    """Return what an expression shows when that is known without running it: a literal or a front matter value."""
+    """Return what an expression shows when that is known without running it: a literal, the text of one element, or a front
+    matter value."""
+    if element := _ELEMENT.match(expression):
+        return " ".join(element[2].split())
     literal = _LITERAL.match(expression)
     if literal:
         return _ESCAPED.sub(r"\1", literal[1][1:-1]) if literal[1][0] != "`" else literal[1][1:-1].replace("\\`", "`")

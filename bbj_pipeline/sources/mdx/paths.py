@@ -14,7 +14,19 @@ from typing import Any
 
 import yaml
 
-__all__ = ["category_label", "is_markdown", "is_resource", "readable_name", "resolve_import", "section_path", "url_path"]
+from bbj_pipeline.sources.mdx.frontmatter import load_yaml
+
+__all__ = [
+    "category_label",
+    "docs_root",
+    "document_id",
+    "is_markdown",
+    "is_resource",
+    "readable_name",
+    "resolve_import",
+    "section_path",
+    "url_path",
+]
 
 _MARKDOWN = (".md", ".mdx")
 _SKIPPED = frozenset(("node_modules", "__tests__", "bower_components"))
@@ -44,7 +56,7 @@ def category_label(folder: Path) -> str | None:
             if path.is_symlink() or path.stat().st_size > _MAX_CATEGORY_BYTES:
                 continue
             text = path.read_text(encoding="utf-8-sig")
-            fields = json.loads(text) if name.endswith("json") else yaml.safe_load(text)
+            fields = json.loads(text) if name.endswith("json") else load_yaml(text)
         except (OSError, ValueError, yaml.YAMLError, RecursionError):
             continue
         label = fields.get("label") if isinstance(fields, Mapping) else None
@@ -53,16 +65,32 @@ def category_label(folder: Path) -> str | None:
     return None
 
 
+def docs_root(key: str) -> tuple[str, ...]:
+    """Return the folders that hold documents and are no sections: ``docs``, or ``versioned_docs/version-1.0``."""
+    folders = tuple(key.split("/")[:-1])
+    if len(folders) > 1 and folders[0] == "versioned_docs" and folders[1].startswith("version-"):
+        return folders[:2]
+    return folders[:1] if folders[:1] == ("docs",) else ()
+
+
+def document_id(key: str, front_matter: Mapping[str, Any]) -> str:
+    """Return the id sidebars name a document by: its path below the docs folder, without number prefixes and extension."""
+    *folders, name = key.split("/")[len(docs_root(key)) :]
+    own = front_matter.get("id")
+    last = own if isinstance(own, str) and own.strip() else re.sub(r"\.mdx?$", "", _without_prefix(name), flags=re.I)
+    return "/".join([*map(_without_prefix, folders), last])
+
+
 def section_path(key: str, labels: Mapping[str, str]) -> tuple[str, ...]:
     """Return the sections above a document: the labels of its folders, or their readable names.
 
-    ``labels`` is by folder path. The route folder ``docs`` is no section, and the index document of a folder stands for it.
+    ``labels`` is by folder path. The folder that holds all documents is no section, and the index document of a folder stands
+    for it.
     """
     folders = key.split("/")[:-1]
     if folders and _is_index(key):
         folders = folders[:-1]
-    start = 1 if folders and folders[0] == "docs" else 0
-    paths = ["/".join(folders[: count + 1]) for count in range(start, len(folders))]
+    paths = ["/".join(folders[: count + 1]) for count in range(len(docs_root(key)), len(folders))]
     return tuple(labels.get(path) or readable_name(path) for path in paths)
 
 
@@ -79,18 +107,22 @@ def readable_name(key: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def url_path(key: str, front_matter: Mapping[str, Any]) -> str:
+def url_path(key: str, front_matter: Mapping[str, Any], route: str | None = None) -> str:
     """Return the URL path of a document below the site: without number prefixes and extension, by ``slug`` or ``id`` if set.
 
-    An absolute ``slug`` is relative to the route folder ``docs`` when the key starts there.
+    ``route`` is where its docs folder is published, by default ``docs``, and ``docs/1.0`` for the folder of version 1.0. An
+    absolute ``slug`` is relative to it.
     """
-    folders = [_without_prefix(part) for part in key.split("/")[:-1]]
+    root = docs_root(key)
+    if route is None:
+        route = "/".join(["docs", *(name.removeprefix("version-") for name in root[1:])] if root else [])
+    base = [route] if root and route else []
+    folders = [*base, *(_without_prefix(part) for part in key.split("/")[len(root) : -1])]
     name = re.sub(r"\.mdx?$", "", _without_prefix(key.split("/")[-1]), flags=re.I)
     slug = front_matter.get("slug")
     if isinstance(slug, str | int) and not isinstance(slug, bool) and str(slug).strip():
         text = str(slug).strip()
-        route = ["docs"] if folders[:1] == ["docs"] else []
-        joined = "/".join([*(route if text.startswith("/") else folders), text.strip("/")])
+        joined = "/".join([*(base if text.startswith("/") else folders), text.strip("/")])
         return normpath(f"/{joined}").strip("/")
     if _is_index(key):
         return "/".join(folders)

@@ -38,13 +38,16 @@ _ADMONITIONS = frozenset(["note", "tip", "info", "warning", "danger", "caution",
 _NOTE = "bbj-note"
 _NOTE_TITLE = "bbj-note-title"
 _CODE = "data-bbj-code"
+_CODE_CLASS = "bbj-code"
 _TITLE = re.compile(r"""(?:^|\s)title=(?:"([^"]*)"|'([^']*)'|\{["'`]([^"'`]*)["'`]\})""")
 _LANGUAGE = re.compile(r"[\w+#.-]+")
 _DATA_URI = re.compile(r"(data:[\w.+-]+/[\w.+-]+(?:;[\w=.-]+)*;base64,)[A-Za-z0-9+/=]{64,}")
 _NOT_SLUG = re.compile(r"[^\w\- ]")
 _SAFE_ATTRIBUTES = ("id", "colspan", "rowspan", "role")
-_COMPONENT_TEXTS = ("label", "title")
+_COMPONENT_TEXTS = ("label", "title", "summary")
 """Attributes of components that a reader sees."""
+_TITLE_IS_NO_TEXT = frozenset(("Link", "Image", "Img", "ThemedImage", "IdealImage", "Video", "YouTube", "Iframe", "Head"))
+"""Components that show their title only when the mouse rests on them, or never."""
 
 
 @dataclass(slots=True)
@@ -61,7 +64,7 @@ class Rendered:
     @property
     def profile(self) -> MarkupProfile:
         """How the walker reads ``html``."""
-        return MarkupProfile(code=self._code_of, note=_note_of, drop=frozenset((_NOTE_TITLE,)))
+        return MarkupProfile(code=self._code_of, note=_note_of, drop=frozenset((_NOTE_TITLE,)), only_classed=True)
 
     def _code_of(self, element: etree._Element) -> Code | None:
         number = element.get(_CODE)
@@ -134,7 +137,7 @@ def _code_block(self: RendererHTML, tokens: Sequence[Token], i: int, options: Op
 def _placeholder(env: EnvType, code: Code) -> str:
     kept: list[Code] = env["rendered"].code
     kept.append(code)
-    return f'<pre {_CODE}="{len(kept) - 1}"></pre>\n'
+    return f'<pre class="{_CODE_CLASS}" {_CODE}="{len(kept) - 1}"></pre>\n'
 
 
 def _heading_open(self: RendererHTML, tokens: Sequence[Token], i: int, options: OptionsDict, env: EnvType) -> str:
@@ -147,7 +150,8 @@ def _heading_open(self: RendererHTML, tokens: Sequence[Token], i: int, options: 
         slug = _NOT_SLUG.sub("", text.strip().lower()).replace(" ", "-")
         anchor = f"{slug}-{slugs[slug]}" if slugs[slug] else slug
         slugs[slug] += 1
-    return f'<{token.tag} id="{escape(anchor)}">' if anchor else f"<{token.tag}>"
+    # Docusaurus counts the slug of a page's title but gives its h1 no id
+    return f'<{token.tag} id="{escape(anchor)}">' if anchor and token.tag != "h1" else f"<{token.tag}>"
 
 
 def _admonition_open(self: RendererHTML, tokens: Sequence[Token], i: int, options: OptionsDict, env: EnvType) -> str:
@@ -192,7 +196,7 @@ def _jsx(tag: JsxTag, into: Rendered, *, wrapper: str) -> str:
             return included if tag.self_closing else f"{included}<div>"
     if tag.closing:
         return f"</{wrapper}>"
-    shown = [tag.text(name) for name in _COMPONENT_TEXTS]
+    shown = [] if tag.name in _TITLE_IS_NO_TEXT else [tag.text(name) for name in _COMPONENT_TEXTS]
     text = "".join(f"<br>{escape(label)}<br>" for label in shown if label)
     return text if tag.self_closing else f"<{wrapper}>{text}"
 

@@ -12,12 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 from bbj_pipeline.records import Block, RawDocument, Reject, Topic, Unfetched
-from bbj_pipeline.sources.contract import ReadResource, Source, SourceOptions, existing_folder
+from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source, SourceOptions, existing_folder
 from bbj_pipeline.sources.folder import public_url_of, read_folder
 from bbj_pipeline.sources.markup import MarkupError, parse_fragment, to_blocks
 from bbj_pipeline.sources.mdx import paths
 from bbj_pipeline.sources.mdx.frontmatter import FrontMatter, FrontMatterError, document_metadata, split_front_matter
 from bbj_pipeline.sources.mdx.render import Rendered, render
+from bbj_pipeline.sources.mdx.site import Site, read_site
 
 __all__ = ["MdxOptions", "MdxSource"]
 
@@ -25,6 +26,9 @@ _IMPORT = re.compile(r"""^import\s+([A-Z][\w$]*)\s+from\s+['"]([^'"\n]+\.mdx?)['
 _MAX_INCLUSIONS = 500
 _MAX_INCLUSION_DEPTH = 8
 _MEDIA_TYPE = "text/markdown"
+
+Imports = tuple[tuple[str, str], ...]
+"""Component name and path of each import, as they are written."""
 
 
 class MdxOptions(SourceOptions):
@@ -40,21 +44,23 @@ class MdxSource(Source[MdxOptions]):
     default_doc_type = "concept"
     options_type = MdxOptions
 
-    def export(self, options: MdxOptions) -> Iterator[RawDocument | Reject | Unfetched]:
+    def export(
+        self, options: MdxOptions, earlier: EarlierExport = NOTHING_EARLIER
+    ) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield all Markdown files; those that start with ``_`` (or stand in such a folder) are resources.
 
-        The section path, from ``_category_`` labels or folder names, is metadata: the file itself does not say it.
+        The section path, from sidebars, ``_category_`` labels or folder names, is metadata: the file itself does not say it.
         """
         root = existing_folder(options.path, "mdx")
-        found = list(read_folder(root, paths.is_markdown, media_type=_MEDIA_TYPE))
-        contents = {item.key: item.content for item in found if isinstance(item, RawDocument)}
-        labels: dict[str, str] = {}
-        for folder in {"/".join(key.split("/")[:count]) for key in contents for count in range(1, key.count("/") + 1)}:
-            label = paths.category_label(root / folder)
-            if label:
-                labels[folder] = label
-        for item in found:
-            yield _located(item, contents, labels) if isinstance(item, RawDocument) else item
+        # Read twice: what a document depends on is known when all are, and to keep all of them would take memory.
+        imports = {
+            item.key: _imports(_decode(item.content)[0])
+            for item in read_folder(root, paths.is_markdown, media_type=_MEDIA_TYPE)
+            if isinstance(item, RawDocument)
+        }
+        site = read_site(root, imports)
+        for item in read_folder(root, paths.is_markdown, media_type=_MEDIA_TYPE):
+            yield _located(item, imports, site) if isinstance(item, RawDocument) else item
 
     def parse(self, raw: RawDocument, options: MdxOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield the topic of one file, or a ``Reject``: ``draft``, ``front-matter``, ``empty``, ``binary``, ``too-deep``, …"""
@@ -89,7 +95,8 @@ class MdxSource(Source[MdxOptions]):
             key=raw.key,
             title=_title(raw.key, front_matter, blocks),
             blocks=blocks,
-            url=raw.url or public_url_of(options.public_url, paths.url_path(raw.key, front_matter.fields)),
+            url=raw.url
+            or public_url_of(options.public_url, paths.url_path(raw.key, front_matter.fields, raw.metadata.get("route"))),
             section_path=tuple(raw.metadata.get("section_path", paths.section_path(raw.key, {}))),
             metadata=metadata,
             raw_key=raw.key,
@@ -97,33 +104,40 @@ class MdxSource(Source[MdxOptions]):
         )
 
 
-def _located(raw: RawDocument, contents: Mapping[str, bytes], labels: Mapping[str, str]) -> RawDocument:
+def _located(raw: RawDocument, imports: Mapping[str, Imports], site: Site) -> RawDocument:
     if paths.is_resource(raw.key):
         return replace(raw, role="resource")
-    return replace(
-        raw,
-        dependencies=tuple(sorted(_dependencies(raw.key, contents))),
-        metadata={"section_path": list(paths.section_path(raw.key, labels))},
-    )
+    fields: Mapping[str, Any] = {}
+    if site.ordered(raw.key):
+        try:
+            fields = split_front_matter(_decode(raw.content)[0]).fields
+        except FrontMatterError:  # said when it is parsed
+            fields = {}
+    return replace(raw, dependencies=tuple(sorted(_dependencies(raw.key, imports))), metadata=site.place(raw.key, fields))
 
 
-def _dependencies(key: str, contents: Mapping[str, bytes]) -> set[str]:
+def _dependencies(key: str, imports: Mapping[str, Imports]) -> set[str]:
     """Return the partials that a document imports, and those that these import."""
     found: set[str] = set()
     waiting = [key]
     while waiting:
         current = waiting.pop()
-        for target in _imports(current, _decode(contents[current])[0], contents.__contains__).values():
+        for target in _imported(current, imports.get(current, ()), imports.__contains__).values():
             if target not in found and target != key:
                 found.add(target)
                 waiting.append(target)
     return found
 
 
-def _imports(key: str, text: str, known: Callable[[str], bool]) -> dict[str, str]:
-    """Return key by component name of the Markdown files that a text imports and that exist."""
+def _imports(text: str) -> Imports:
+    """Return the names and paths of the Markdown files that a text imports as components."""
+    return tuple(_IMPORT.findall(text)) if "import" in text else ()
+
+
+def _imported(key: str, imports: Imports, known: Callable[[str], bool]) -> dict[str, str]:
+    """Return key by component name of the files that the document ``key`` imports and that are ``known``."""
     found = {}
-    for name, target in _IMPORT.findall(text) if "import" in text else ():
+    for name, target in imports:
         match = next((candidate for candidate in paths.resolve_import(key, target) if known(candidate)), None)
         if match:
             found[name] = match
@@ -133,7 +147,7 @@ def _imports(key: str, text: str, known: Callable[[str], bool]) -> dict[str, str
 def _blocks(raw: RawDocument, front_matter: FrontMatter, read: ReadResource, metadata: dict[str, Any]) -> tuple[Block, ...]:
     """Return the blocks of a document with its partials; partials that cannot be read are named in ``metadata``."""
     stack: list[tuple[str, dict[str, str]]] = [
-        (raw.key, _imports(raw.key, front_matter.body, raw.dependencies.__contains__)),
+        (raw.key, _imported(raw.key, _imports(front_matter.body), raw.dependencies.__contains__)),
     ]
     missing: list[str] = []
     included = 0
@@ -152,7 +166,7 @@ def _blocks(raw: RawDocument, front_matter: FrontMatter, read: ReadResource, met
         except (KeyError, FrontMatterError) as error:
             missing.append(f"{key}: {error if isinstance(error, FrontMatterError) else 'not in the export'}")
             return ""
-        stack.append((key, _imports(key, part.body, raw.dependencies.__contains__)))
+        stack.append((key, _imported(key, _imports(part.body), raw.dependencies.__contains__)))
         html = render(part.body, into, mdx=key.lower().endswith(".mdx"))
         stack.pop()
         return html

@@ -22,7 +22,10 @@ _NUMBER = re.compile(r"^(\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
 _SENTENCE_END = re.compile(r"[.!?:;][\"'”’)\]]*$")
 _SPLIT_WORD = re.compile(r"([^\W\d_]{2,})[-\u00ad]$")
 _HEAD = re.compile(r"^[^\W\d_]+")
-_HYPHENATED = re.compile(r"[^\W\d_]+-[^\W\d_]+")
+_HYPHENATED = re.compile(r"(?<![^\W\d_])[^\W\d_]++-[^\W\d_]+")
+_LONGEST_WORD = 100
+_MOST_SPACES = 500
+"""Spaces set for a gap in code: positions are the file's to choose, and may be anywhere."""
 _COLUMNS = re.compile(r"\S {3,}\S")
 _GAP = 1.3
 """Lines further apart than this many leadings are not of one paragraph."""
@@ -188,9 +191,9 @@ def _code(lines: list[Line]) -> str:
         if previous and step and previous.page == line.page and line.y < previous.y:
             out += [""] * max(0, min(3, round((previous.y - line.y) / step) - 1))
         if previous and abs(previous.y - line.y) < 0.3 * line.size and previous.page == line.page:
-            out[-1] += " " * max(1, round((line.x - previous.end) / (0.6 * line.size))) + line.text
+            out[-1] += " " * max(1, min(_MOST_SPACES, round((line.x - previous.end) / (0.6 * line.size)))) + line.text
         else:
-            out.append(" " * round((line.x - left) / (0.6 * line.size or 1.0)) + line.text)
+            out.append(" " * min(_MOST_SPACES, round((line.x - left) / (0.6 * line.size or 1.0))) + line.text)
         previous = line
     return "\n".join(out)
 
@@ -200,7 +203,7 @@ def _prose(texts: list[str], hyphenated: frozenset[str]) -> str:
     text = ""
     for part in texts:
         part = " ".join(part.split())
-        broken = _SPLIT_WORD.search(text)
+        broken = _SPLIT_WORD.search(text, max(0, len(text) - _LONGEST_WORD))
         head = _HEAD.match(part)
         if broken and head and head.group(0)[0].islower():
             whole = f"{broken.group(1)}-{head.group(0)}".casefold()
@@ -210,5 +213,5 @@ def _prose(texts: list[str], hyphenated: frozenset[str]) -> str:
         elif text.endswith(("-", "/")) and not text.endswith((" -", " /")):
             text += part
         else:
-            text = f"{text} {part}" if text else part
+            text += f" {part}" if text else part
     return text.replace("\u00ad", "")

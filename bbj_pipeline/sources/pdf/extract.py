@@ -8,17 +8,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bbj_pipeline.records import Reject
 
-__all__ = ["Extracted", "Limits", "OutlineEntry", "Page", "Span", "extract"]
+__all__ = ["Extracted", "Limits", "OutlineEntry", "Page", "RunWorker", "Span", "extract", "run_worker"]
 
 _WORKER = Path(__file__).with_name("worker.py")
 _START_SECONDS = 20
 """Wall-clock time beyond the processor time limit: starting Python on a busy machine, reading and writing pipes."""
+
+RunWorker = Callable[[bytes, float], "subprocess.CompletedProcess[bytes]"]
+"""Runs the worker on a request for at most some seconds of wall-clock time; raises ``subprocess.TimeoutExpired``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,21 @@ class Extracted:
     warnings: int
 
 
-def extract(key: str, content: bytes, *, password: str | None, limits: Limits) -> Extracted | Reject:
+def run_worker(request: bytes, seconds: float) -> subprocess.CompletedProcess[bytes]:
+    """Run the worker in an interpreter of its own."""
+    return subprocess.run(  # noqa: S603 - fixed program and arguments; the file and its password go through the pipe
+        [sys.executable, "-P", str(_WORKER)],
+        input=request,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        timeout=seconds,
+        check=False,
+    )
+
+
+def extract(
+    key: str, content: bytes, *, password: str | None, limits: Limits, run: RunWorker = run_worker
+) -> Extracted | Reject:
     """Extract one file in a process of its own; never raises for what is in the file.
 
     Rejects: ``password-needed``, ``damaged``, ``too-large``, ``too-slow``.
@@ -105,14 +123,7 @@ def extract(key: str, content: bytes, *, password: str | None, limits: Limits) -
         "characters": limits.characters,
     }
     try:
-        done = subprocess.run(  # noqa: S603 - fixed program and arguments; the file and its password go through the pipe
-            [sys.executable, "-P", str(_WORKER)],
-            input=json.dumps(asked).encode() + b"\n" + content,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=limits.seconds + _START_SECONDS,
-            check=False,
-        )
+        done = run(json.dumps(asked).encode() + b"\n" + content, limits.seconds + _START_SECONDS)
     except subprocess.TimeoutExpired:
         return _too_slow(key, limits)
     return _read(key, done, limits)

@@ -9,12 +9,15 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
+from bbj_pipeline.sources.pdf.headings import body_size
 from bbj_pipeline.sources.pdf.lines import Line
 
 __all__ = ["furniture"]
 
 _ZONE = 0.13
 """Share of the page's height at its top and bottom where furniture may stand."""
+_LARGE = 1.15
+"""A line this much larger than the body runs only if it is always the same: "Chapter 1", "Chapter 2" are headings."""
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(r"^\W*(page\s*)?(\d{1,4}|[ivxlc]{1,7})(\s*(of|/|\|)\s*\d{1,4})?\W*$", re.IGNORECASE)
 
@@ -25,34 +28,43 @@ def furniture(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> froz
     A line runs when it stands in the top or bottom margin and its text, numbers aside, stands at that height on at least
     three pages and a quarter of all, or on two where three pages in ten have such a repeated line (a chapter's name); or when
     it is a page number, and two pages at least have one at that height; or when half of the pages end in its text, at whatever
-    height (a last page may be short).
+    height (a last page may be short). If that would be all the text there is, none of it runs.
     """
+    large = _LARGE * body_size(pages)
     places = [
         (page, index, line)
         for page, lines in enumerate(pages)
         for index, line in enumerate(lines)
         if line.text and _may_run(line, lines, heights[page])
     ]
-    texts = Counter({slot: len(seen) for slot, seen in _pages_by(places, _slot).items()})
+
+    def words(line: Line) -> str:
+        return _words(line) if line.size < large else line.text
+
+    def slot(line: Line) -> object:
+        return words(line), _height(line), line.size
+
+    texts = Counter({slot: len(seen) for slot, seen in _pages_by(places, slot).items()})
     heights_repeated: dict[int, set[int]] = defaultdict(set)
     for page, _, line in places:
-        if texts[_slot(line)] >= 2:
+        if texts[slot(line)] >= 2:
             heights_repeated[_height(line)].add(page)
-    edges = _pages_by([place for place in places if not min(_beyond(place[2], pages[place[0]]))], _words)
+    edges = _pages_by([place for place in places if not min(_beyond(place[2], pages[place[0]]))], words)
     numbers = _pages_by([place for place in places if _PAGE_NUMBER.match(place[2].text)], _height)
     found = set()
     for page, index, line in places:
-        often = texts[_slot(line)] >= max(3, len(pages) / 4)
-        chapter = texts[_slot(line)] >= 2 and len(heights_repeated[_height(line)]) > max(3, 0.3 * len(pages))
+        often = texts[slot(line)] >= max(3, len(pages) / 4)
+        chapter = texts[slot(line)] >= 2 and len(heights_repeated[_height(line)]) > max(3, 0.3 * len(pages))
         number = (
             bool(_PAGE_NUMBER.match(line.text))
             and len(numbers.get(_height(line), ())) >= 2
             and min(_beyond(line, pages[page])) <= 2
         )
-        at_edge = not min(_beyond(line, pages[page])) and len(edges.get(_words(line), ())) >= max(3, len(pages) / 2)
+        at_edge = not min(_beyond(line, pages[page])) and len(edges.get(words(line), ())) >= max(3, len(pages) / 2)
         if often or chapter or number or at_edge:
             found.add((page, index))
-    return frozenset(found)
+    every = {(page, index) for page, lines in enumerate(pages) for index, line in enumerate(lines) if line.text}
+    return frozenset(found) if every - found else frozenset()
 
 
 def _pages_by(places: list[tuple[int, int, Line]], name: Callable[[Line], object]) -> dict[object, set[int]]:
@@ -69,10 +81,6 @@ def _may_run(line: Line, lines: Sequence[Line], height: float) -> bool:
 
 def _height(line: Line) -> int:
     return round(line.y / 3)
-
-
-def _slot(line: Line) -> object:
-    return _words(line), _height(line), line.size
 
 
 def _words(line: Line) -> str:

@@ -5,6 +5,7 @@ Geometry only. Running headers are taken out in ``furniture``, blocks are made i
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -36,6 +37,7 @@ _LEAST_LETTERS = 25
 _INDENT = 30.0
 """Points a line of the right column may begin further right than the column does."""
 _LEADERS = re.compile(r"(?:\s?[.·…_]){4,}\s*(\d{1,4}|[ivxlc]{1,6})$")
+_MOST_LEADERS = 500
 _CONTENTS_GAP = 3.0
 _GAP = 1.5
 """Em of empty space that part two texts on one height into two columns."""
@@ -87,23 +89,27 @@ def _rows(page: Page) -> list[list[Span]]:
     """
     rows: list[list[Span]] = [[]]
     ended = False
+    reach = -math.inf
     for span in page.spans:
         if span is None:
             ended = True
             continue
         if ended and span.text.strip():
-            if rows[-1] and _goes_on(rows[-1], span):
+            if rows[-1] and _goes_on(rows[-1][-1], span, reach):
                 rows[-1][-1] = replace(rows[-1][-1], text=rows[-1][-1].text.rstrip() + " ")
             elif rows[-1]:
                 rows.append([])
+                reach = -math.inf
             ended = False
         if not ended and (rows[-1] or span.text.strip()):
             rows[-1].append(span)
+            reach = max(reach, _end(span))
     return [row for row in rows if row]
 
 
-def _goes_on(row: list[Span], span: Span) -> bool:
-    return abs(row[-1].y - span.y) < 0.2 * span.size and span.x > _row_end(row) - 0.3 * span.size
+def _goes_on(last: Span, span: Span, reach: float) -> bool:
+    """Say whether ``span`` stands on the line that ends with ``last`` and reaches to ``reach``."""
+    return abs(last.y - span.y) < 0.2 * span.size and span.x > reach - 0.3 * span.size
 
 
 def _line(page: Page, row: list[Span], column: int = 0) -> Line:
@@ -120,8 +126,8 @@ def _line(page: Page, row: list[Span], column: int = 0) -> Line:
         text = text.replace("o", "◦", 1)  # the second level's bullet as word processors set it
     last = solid[-1]
     numbered = len(solid) > 1 and last.text.strip().isdigit() and last.x - _end(solid[-2]) > _CONTENTS_GAP * last.size
-    leaders = _LEADERS.search(text)
-    text = _LEADERS.sub(r" \1", text)
+    leaders = _LEADERS.search(text, max(0, len(text) - _MOST_LEADERS))
+    text = f"{text[: leaders.start()]} {leaders[1]}" if leaders else text
     indent = (len(text) - len(text.lstrip())) * first.width / max(1, len(first.text.rstrip()))
     return Line(
         page=page.number,
@@ -195,8 +201,11 @@ def _is_text_column(parts: list[list[Span]]) -> bool:
     left, end = min(part[0].x for part in parts), max(_row_end(part) for part in parts)
     filled = median((_row_end(part) - part[0].x) / max(end - left, 1.0) for part in parts)
     letters = median(sum(len(span.text) for span in part) for part in parts)
-    gapped = sum(any(b.x - _end(a) > _GAP * b.size for a, b in pairwise(part)) for part in parts)
-    return filled > _LEAST_FILLED and letters >= _LEAST_LETTERS and gapped < 0.3 * len(parts)
+    return filled > _LEAST_FILLED and letters >= _LEAST_LETTERS and sum(map(_gapped, parts)) < 0.3 * len(parts)
+
+
+def _gapped(part: list[Span]) -> bool:
+    return any(b.x - _end(a) > _GAP * b.size for a, b in pairwise(part))
 
 
 def _split_row(row: list[Span], edge: float) -> list[list[Span]]:
@@ -211,11 +220,11 @@ def _split_row(row: list[Span], edge: float) -> list[list[Span]]:
 def _by_column(page: Page, parts: list[list[Span]], edge: float) -> list[Line]:
     """Order lines: between two lines that belong to no column, first the left column, then the right one."""
     top_down = sorted(parts, key=lambda part: -round(part[0].y))
-    heights = [part[0].y for part in parts if edge - 2 <= part[0].x < edge + _INDENT]
+    columns = _columns(top_down, edge)
     ordered: list[Line] = []
     band: list[Line] = []
     for part in top_down:
-        line = _line(page, part, _column(part, edge, heights, band))
+        line = _line(page, part, _column(part, columns, band))
         if line.column == 0:
             ordered += _band(band)
             band = []
@@ -225,17 +234,45 @@ def _by_column(page: Page, parts: list[list[Span]], edge: float) -> list[Line]:
     return ordered + _band(band)
 
 
-def _column(part: list[Span], edge: float, heights: list[float], band: list[Line]) -> int:
-    """Return a part's column; a short line on the left is in the left column beside the right one, or going on below it."""
-    if part[0].x >= edge - 2:
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Where the left column and the right one (``edge``) begin, the heights between which the right one stands, and whether
+    text as wide as the page follows below it."""
+
+    left: float
+    edge: float
+    top: float
+    bottom: float
+    wide_below: bool
+
+
+def _columns(parts: list[list[Span]], edge: float) -> _Columns:
+    heights = [part[0].y for part in parts if edge - 2 <= part[0].x < edge + _INDENT]
+    top, bottom = max(heights), min(heights)
+    beside = [round(part[0].x) for part in parts if part[0].x < edge - 2 and bottom - 2 <= part[0].y <= top + 2]
+    left = float(Counter(beside).most_common(1)[0][0])
+    wide = any(
+        part[0].y < bottom - 2 and abs(part[0].x - left) <= _INDENT and _row_end(part) >= edge + 4 and not _gapped(part)
+        for part in parts
+    )
+    return _Columns(left, edge, top, bottom, wide)
+
+
+def _column(part: list[Span], columns: _Columns, band: list[Line]) -> int:
+    """Return a part's column. A short line on the left is in the left column beside the right one, and going on below it,
+    unless it may belong to text as wide as the page that follows there."""
+    if part[0].x >= columns.edge - 2:
         return 2
-    if _row_end(part) >= edge + 4 or part[0].y > max(heights) + 2:
+    if _row_end(part) >= columns.edge + 4 or part[0].y > columns.top + 2:
         return 0
-    if part[0].y >= min(heights) - 2:
+    if part[0].y >= columns.bottom - 2:
         return 1
     above = next((line for line in reversed(band) if line.column == 1), None)
-    goes_on = above is not None and abs(above.size - part[0].size) < 1 and above.y - part[0].y < 1.6 * above.size
-    return 1 if goes_on else 0
+    if above is None or abs(above.size - part[0].size) >= 1:
+        return 0
+    if not columns.wide_below:
+        return 1 if columns.left - 2 <= part[0].x <= columns.left + _INDENT else 0
+    return 1 if above.y - part[0].y < 1.6 * above.size else 0
 
 
 def _band(band: list[Line]) -> list[Line]:

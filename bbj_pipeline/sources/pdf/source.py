@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from pydantic import Field, SecretStr
 
 from bbj_pipeline.records import DocType, RawDocument, Reject, Topic, Unfetched
-from bbj_pipeline.sources.contract import ReadResource, Source, SourceOptions, existing_folder
+from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source, SourceOptions, existing_folder
 from bbj_pipeline.sources.folder import public_url_of, read_folder
-from bbj_pipeline.sources.pdf.extract import Extracted, Limits, extract
+from bbj_pipeline.sources.pdf.extract import Extracted, Limits, RunWorker, extract, run_worker
 from bbj_pipeline.sources.pdf.layout import LaidOut, lay_out
 
 __all__ = ["SOURCE", "PdfOptions", "PdfSource"]
@@ -43,7 +43,13 @@ class PdfSource(Source[PdfOptions]):
     default_doc_type: ClassVar[DocType] = "concept"
     options_type = PdfOptions
 
-    def export(self, options: PdfOptions) -> Iterator[RawDocument | Reject | Unfetched]:
+    def __init__(self, run: RunWorker = run_worker) -> None:
+        """Make a source whose files are opened by ``run``."""
+        self._run = run
+
+    def export(
+        self, options: PdfOptions, earlier: EarlierExport = NOTHING_EARLIER
+    ) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield every ``.pdf`` below the folder, by relative path."""
         root = existing_folder(options.path, self.kind)
         yield from read_folder(root, lambda key: key.lower().endswith(".pdf"), media_type="application/pdf")
@@ -51,7 +57,7 @@ class PdfSource(Source[PdfOptions]):
     def parse(self, raw: RawDocument, options: PdfOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield one topic, or a ``Reject``: ``password-needed``, ``damaged``, ``no-text``, ``too-large`` or ``too-slow``."""
         limits = Limits(seconds=options.max_seconds, pages=options.max_pages)
-        extracted = extract(raw.key, raw.content, password=_password(raw.key, options), limits=limits)
+        extracted = extract(raw.key, raw.content, password=_password(raw.key, options), limits=limits, run=self._run)
         if isinstance(extracted, Reject):
             yield extracted
             return

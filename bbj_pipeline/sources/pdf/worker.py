@@ -19,12 +19,17 @@ from typing import Any
 
 from pypdf import PdfReader
 from pypdf.errors import FileNotDecryptedError, LimitReachedError, PyPdfError
+from pypdf.generic._font import Font
 
 _MONOSPACED = re.compile(
     r"courier|mono|consol|menlo|monaco|typewriter|cmtt|fixed|andale|inconsolata|lettergothic|sourcecode|firacode|1mn|1m-", re.I
 )
 _SYMBOLS = re.compile(r"wingdings|webdings|dingbats|\+symbol|^/symbol", re.I)
 _FIXED_PITCH = 1
+_FARTHEST = 1_000_000.0
+"""Points; the largest page of PDF 1.7 has 14,400, in units that may be larger."""
+_WIDEST = 1.5
+"""Em of the widest letter that is believed; a broken font may say anything."""
 _MOST_OUTLINE = 20_000
 _MOST_DEPTH = 32
 
@@ -178,17 +183,27 @@ def _page(page: Any, budget: _Budget) -> dict[str, Any]:
                 spans.append(None)
             if part:
                 width = sum(widths.get(letter, widths[""]) for letter in part.rstrip()) * size
-                spans.append([round(x, 2), round(y, 2), round(size, 2), int(mono), int(bold), round(width, 2), part])
+                place = (_place(x), _place(y), _place(size))
+                spans.append([*place, int(mono), int(bold), _place(width), part])
 
     page.extract_text(visitor_text=take, visitor_operand_before=budget.operation)
-    box = page.mediabox
-    return {
-        "width": float(box.width),
-        "left": float(box.left),
-        "bottom": float(box.bottom),
-        "height": float(box.height),
-        "spans": spans,
-    }
+    return {**_box(page), "spans": spans}
+
+
+def _box(page: Any) -> dict[str, float]:
+    """Return where the page lies and how large it is, in points; a page that does not say it in numbers is a US letter."""
+    try:
+        box = page.mediabox
+        left, bottom, width, height = (_place(value) for value in (box.left, box.bottom, box.width, box.height))
+    except (PyPdfError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
+        left = bottom = width = height = 0.0
+    return {"left": left, "bottom": bottom, "width": width or 612.0, "height": height or 792.0}
+
+
+def _place(value: Any) -> float:
+    """Return a position or size in points; what is no number is 0, what lies outside of any page at its limit."""
+    number = float(value)
+    return 0.0 if math.isnan(number) else round(max(-_FARTHEST, min(_FARTHEST, number)), 2)
 
 
 _Font = tuple[bool, bool, bool, dict[str, float]]
@@ -207,22 +222,35 @@ def _font(font: Any, known: dict[int, tuple[Any, _Font]]) -> _Font:
 def _read_font(font: Any) -> _Font:
     name = str(font.get("/BaseFont", ""))
     mono = bool(_MONOSPACED.search(name))
-    widths: dict[str, float] = {}
     try:
         descriptor = font.get("/FontDescriptor")
         if descriptor is not None and int(descriptor.get_object().get("/Flags", 0)) & _FIXED_PITCH:
             mono = True
-        first = int(font.get("/FirstChar", 0))
-        # codes are letters in the common encodings; where they are not, the mean is still right
-        listed = {first + index: float(width) / 1000 for index, width in enumerate(font.get("/Widths", [])) if float(width) > 0}
-        if sum(97 <= code < 123 for code in listed) >= 8:
-            widths = {chr(code): min(width, 1.5) for code, width in listed.items() if 32 <= code < 127}
     except (TypeError, ValueError, AttributeError, PyPdfError):
-        pass  # a font without usable widths is measured by the default
+        pass  # the name alone says whether it is monospaced
+    widths = _widths(font)
     bold = "bold" in name.lower() or "black" in name.lower()
     letters = [width for letter, width in widths.items() if letter.islower()]
     widths[""] = sum(letters) / len(letters) if letters else (0.6 if mono else 0.5)
     return mono, bold, bool(_SYMBOLS.search(name)), widths
+
+
+def _widths(font: Any) -> dict[str, float]:
+    """Return the widths of letters in em as pypdf knows them: of the standard fonts, of simple and of composite ones.
+
+    A font that says nothing usable has none, and is measured by the default.
+    """
+    try:
+        found = Font.from_font_resource(font)
+        names = found.encoding if isinstance(found.encoding, dict) else {}
+        widths: dict[str, float] = {}
+        for code, width in found.character_widths.items():
+            letter = found.character_map.get(code) or (names.get(ord(code), code) if len(code) == 1 else "")
+            if isinstance(letter, str) and len(letter) == 1 and width > 0:
+                widths[letter] = min(float(width) / 1000, _WIDEST)
+    except Exception:  # whatever is broken in a font, its text can be read
+        return {}
+    return widths
 
 
 def _title(reader: PdfReader) -> str | None:

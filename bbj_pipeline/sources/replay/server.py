@@ -1,6 +1,7 @@
 """A threaded HTTP/1.1 server on an ephemeral loopback port whose answers are a pure function of the request.
 
-Only the transport lives here; what is answered is the ``Handler``'s matter.
+Only the transport lives here, conditional requests (RFC 9110) and compression included; what is answered is the
+``Handler``'s matter.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.message import Message
+from email.utils import parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 __all__ = ["Answer", "Handler", "serve"]
@@ -32,8 +35,12 @@ Handler = Callable[[str], Answer]
 """Answers a request target (path and query, still quoted)."""
 
 
+Observer = Callable[[str, int, int], None]
+"""Is told of each answer: request target, status, and bytes of the body as sent. Threads call it."""
+
+
 @contextmanager
-def serve(handler: Handler) -> Iterator[str]:
+def serve(handler: Handler, observe: Observer | None = None) -> Iterator[str]:
     """Serve ``handler`` on 127.0.0.1 and give the origin, such as ``http://127.0.0.1:40123``; stops on leaving."""
 
     class Request(BaseHTTPRequestHandler):
@@ -45,10 +52,10 @@ def serve(handler: Handler) -> Iterator[str]:
         def do_GET(self) -> None:
             answer = handler(self.path)
             etag = f'"{hashlib.sha256(answer.content).hexdigest()[:32]}"'
-            if answer.status == 200 and self.headers.get("If-None-Match") == etag:
-                self._send(304, b"", {"ETag": etag})
-                return
             headers = {"Content-Type": answer.media_type, "ETag": etag, **answer.headers}
+            if answer.status == 200 and _is_known(self.headers, headers):
+                self._send(304, b"", {name: headers[name] for name in ("ETag", "Last-Modified") if name in headers})
+                return
             content = answer.content
             if "gzip" in self.headers.get("Accept-Encoding", "") and answer.media_type.startswith(_COMPRESSIBLE):
                 content = gzip.compress(content, compresslevel=1, mtime=0)
@@ -67,6 +74,8 @@ def serve(handler: Handler) -> Iterator[str]:
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(content)
+            if observe is not None:
+                observe(self.path, status, len(content))
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the signature of the base class
             """A replay is part of a run that reports for itself."""
@@ -81,3 +90,17 @@ def serve(handler: Handler) -> Iterator[str]:
         finally:
             server.shutdown()
             thread.join()
+
+
+def _is_known(asked: Message, headers: Mapping[str, str]) -> bool:
+    """Say whether the asking side has this answer; If-Modified-Since counts only without If-None-Match (RFC 9110, 13.2.2)."""
+    tags = asked.get("If-None-Match")
+    if tags is not None:
+        return headers["ETag"].removeprefix("W/") in {tag.strip().removeprefix("W/") for tag in tags.split(",")}
+    since, modified = asked.get("If-Modified-Since"), headers.get("Last-Modified")
+    if since is None or modified is None:
+        return False
+    try:
+        return parsedate_to_datetime(modified) <= parsedate_to_datetime(since)
+    except ValueError:
+        return False

@@ -1,7 +1,8 @@
 """A WordPress REST API (namespace ``wp/v2``) over a list of recorded objects, as a site with pretty permalinks answers.
 
-Covers what an indexer asks: types, taxonomies, collections with paging and ordering by id, single objects, and the errors
-WordPress gives for each (https://developer.wordpress.org/rest-api/). Nothing is written and nobody is authenticated.
+Covers what an indexer asks: types, taxonomies, collections with paging, ordering by id, ``modified_after`` and ``_fields``,
+single objects, and the errors WordPress gives for each (https://developer.wordpress.org/rest-api/). Nothing is written and
+nobody is authenticated.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -74,6 +76,12 @@ class WordPressReplay:
         per_page, page = (_whole(query.get(name, [default])[-1]) for name, default in (("per_page", "10"), ("page", "1")))
         if per_page is None or not 1 <= per_page <= _MAX_PER_PAGE or page is None or page < 1:
             return _error(400, "rest_invalid_param", "Invalid parameter(s): per_page, page")
+        after = query.get("modified_after", [""])[-1]
+        since = _moment(after)
+        if after and since is None:
+            return _error(400, "rest_invalid_param", "Invalid parameter(s): modified_after")
+        if since is not None:
+            items = [item for item in items if (changed := _moment(item.get("modified_gmt"))) is None or changed > since]
         if query.get("order", ["desc"])[-1] != "asc":
             items = items[::-1]
         pages = -(-len(items) // per_page)
@@ -81,12 +89,29 @@ class WordPressReplay:
             message = "The page number requested is larger than the number of pages available."
             return _error(400, "rest_post_invalid_page_number", message)
         totals = {"X-WP-Total": str(len(items)), "X-WP-TotalPages": str(pages)}
-        return _json(items[(page - 1) * per_page : page * per_page], totals)
+        chosen = items[(page - 1) * per_page : page * per_page]
+        names = [name.strip() for name in query.get("_fields", [""])[-1].split(",") if name.strip()]
+        return _json([_trimmed(item, names) for item in chosen] if names else chosen, totals)
 
 
 def _described(slug: str) -> dict[str, Any]:
     base = REST_BASES.get(slug, slug)
     return {"name": slug, "slug": slug, "rest_base": base, "rest_namespace": "wp/v2"}
+
+
+def _trimmed(item: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the named fields of an object; of ``title.rendered`` the whole title is close enough."""
+    wanted = {name.partition(".")[0] for name in names}
+    return {name: value for name, value in item.items() if name in wanted}
+
+
+def _moment(value: Any) -> datetime | None:
+    """Read a date as WordPress writes it (UTC, no zone) or as ``modified_after`` takes it (ISO 8601)."""
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def _whole(text: str) -> int | None:

@@ -1,7 +1,8 @@
-"""Reads a live site by its sitemaps and links, within its robots.txt and the bounds of the instance.
+"""Reads a live site, several pages at a time, with results in the order of the queue whatever the order of the answers.
 
-404 and 410 mean that a page is gone; a page that did not come this time is ``Unfetched`` and nothing is known of it. Bodies
-wait on disk until the listing is complete. Parsing to blocks is not done here.
+404 and 410 mean that a page is gone; a page that did not come this time is ``Unfetched`` and nothing is known of it. A page
+the earlier export holds is asked for conditionally. Bodies wait on disk until the listing is complete. Parsing to blocks is
+not done here.
 """
 
 from __future__ import annotations
@@ -9,50 +10,64 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import RawDocument, Reject, Unfetched
-from bbj_pipeline.sources.http import USER_AGENT, Gone, HttpClient, Refused, Reply
+from bbj_pipeline.sources.contract import EarlierExport
+from bbj_pipeline.sources.http import Gone, HttpClient, Refused, Reply, SiteFault
 from bbj_pipeline.sources.http.spool import Spool
-from bbj_pipeline.sources.http.urls import url_path
 from bbj_pipeline.sources.markup import MarkupError, parse_document, text_of
-from bbj_pipeline.sources.web_crawl.addresses import Scope, is_page_address, is_utility_page, joined
+from bbj_pipeline.sources.web_crawl.addresses import Scope
+from bbj_pipeline.sources.web_crawl.choice import Choice, labels_of
+from bbj_pipeline.sources.web_crawl.frontier import Frontier, Place
 from bbj_pipeline.sources.web_crawl.page import canonical_url, content_root, links
-from bbj_pipeline.sources.web_crawl.robots import Robots, parse_robots
-from bbj_pipeline.sources.web_crawl.sitemap import parse_sitemap
 
 __all__ = ["Bounds", "Crawl"]
 
-_AGENT = USER_AGENT.partition("/")[0]
 _PAGE_TYPES = frozenset(("text/html", "application/xhtml+xml", ""))
 _ACCEPT = "text/html,application/xhtml+xml"
 _CHARSET = re.compile(r"charset\s*=\s*\"?([\w.:-]+)", re.I)
-_MAX_SITEMAPS = 200
-_MAX_QUEUED = 500_000
 _SITE_IS_DOWN = 5
 """So many pages in a row without an answer, each after all its attempts, are a site that is down, not bad pages."""
+_VALIDATORS = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
+_MAX_VALIDATOR = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How far a crawl goes: pages, links from the start or a sitemap, bytes of one page."""
+    """How far a crawl goes: pages, links from the start or a sitemap, bytes of one page, requests at a time."""
 
     pages: int
     depth: int
     page_bytes: int
+    concurrency: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A page as it came, or as the earlier export holds it when the site says that it did not change."""
+
+    url: str
+    media_type: str
+    charset: str | None
+    content: bytes
+    validators: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A page that came: where its bytes wait, what it calls itself, and a hash of its content's text."""
+    """A page that was read: where its bytes wait, what it says of itself, and a hash of its content's text."""
 
     url: str
     ticket: tuple[int, int]
+    validators: Mapping[str, str]
     charset: str | None
-    canonical: str | None
-    text_hash: str
+    labels: dict[str, str] = field(default_factory=dict)
+    canonical: str | None = None
+    text_hash: str = ""
 
 
 @dataclass
@@ -62,171 +77,170 @@ class Crawl:
     client: HttpClient
     scope: Scope
     bounds: Bounds
+    choice: Choice
     spool: Spool
-    _queue: deque[tuple[str, str, int]] = field(default_factory=deque)
-    _queued: set[str] = field(default_factory=set)
-    _listed: dict[str, str | None] = field(default_factory=dict)
+    earlier: EarlierExport
     _pages: dict[str, _Page] = field(default_factory=dict)
-    _others: dict[str, Reject | Unfetched] = field(default_factory=dict)
     _failures: int = 0
+
+    def __post_init__(self) -> None:
+        self._frontier = Frontier(self.client, self.scope, self.choice, self.bounds.depth)
 
     def records(self) -> Iterator[RawDocument | Reject | Unfetched]:
         """Read the site, then yield its pages sorted by key.
 
         Raises ``SourceUnavailable`` when the start page or robots.txt does not come, or the site stops answering.
         """
-        robots = self._robots()
-        if not self.client.routes:  # a replay asks nobody's server
-            self.client.delay = max(self.client.delay, robots.delay)
-        self._enqueue(self.scope.start, 0, robots)
-        self._read_sitemaps(robots)
-        while self._queue:
-            key, url, depth = self._queue.popleft()
-            if len(self._pages) >= self.bounds.pages:
-                reason = f"the crawl stops after {self.bounds.pages} pages; raise max_pages"
-                self._others[key] = Unfetched(key, reason)
-                continue
-            self._visit(key, url, depth, robots)
+        self._frontier.open()
+        self._read_pages()
+        problems = self._frontier.problems
+        while self._frontier:
+            key = self._frontier.take().key
+            problems[key] = Unfetched(key, f"the crawl stops after {self.bounds.pages} pages; raise max_pages")
         if not self._pages:
             raise SourceUnavailable(f"no page of {self.scope.start} could be read", remedy="check robots.txt and the URL")
-        kept = {key: page for key, page in self._pages.items() if not self._is_copy(key, page)}
-        for key in sorted(kept.keys() | (self._others.keys() - self._pages.keys())):
-            yield self._raw(key, kept[key]) if key in kept else self._others[key]
+        for key in sorted(self._pages.keys() | problems.keys()):
+            yield self._raw(key, self._pages[key]) if key in self._pages else problems[key]
 
-    # -- what may and should be read --------------------------------------------------------------------------------------
+    # -- reading ----------------------------------------------------------------------------------------------------------
 
-    def _robots(self) -> Robots:
-        """Read robots.txt (RFC 9309): none means everything is allowed, a server that fails means nothing may be read now."""
-        url = joined(self.scope.start, "/robots.txt") or ""
+    def _read_pages(self) -> None:
+        """Keep some requests under way and take their answers in the order of the queue.
+
+        What is asked for next depends on answers already taken, never on which of the others came first.
+        """
+        waiting: deque[tuple[Place, Future[_Answer]]] = deque()
+        pool = ThreadPoolExecutor(self.bounds.concurrency, thread_name_prefix="crawl")
         try:
-            return parse_robots(self.client.get(url, max_bytes=5_000_000).content, _AGENT)
-        except (Gone, Refused):
-            return Robots()
+            while True:
+                room = min(self.bounds.concurrency, self.bounds.pages - len(self._pages)) - len(waiting)
+                for _ in range(min(room, len(self._frontier))):
+                    place = self._frontier.take()
+                    waiting.append((place, pool.submit(self._fetch, place.url)))
+                if not waiting:
+                    return
+                self._visit(*waiting.popleft())
+        finally:
+            pool.shutdown(cancel_futures=True)
 
-    def _read_sitemaps(self, robots: Robots) -> None:
-        """Queue every page of the site's sitemaps; a broken one is reported and the links remain."""
-        base = self.scope.start if self.scope.start.endswith("/") else self.scope.start + "/"
-        pending = deque(robots.sitemaps or [joined(base, "sitemap.xml") or ""])
-        seen: set[str] = set()
-        while pending and len(seen) < _MAX_SITEMAPS:
-            url = joined(self.scope.start, pending.popleft())
-            if url is None or url in seen:
-                continue
-            seen.add(url)
-            try:
-                found = parse_sitemap(self.client.get(url, accept="application/xml,text/xml,*/*").content)
-            except Gone:
-                continue
-            except (Refused, ValueError) as error:
-                key = url_path(url)
-                self._others[key] = Unfetched(key, f"the sitemap cannot be used: {error}")
-                continue
-            pending.extend(found.sitemaps)
-            for page, changed in found.pages:
-                listed = self._enqueue(page, 0, robots, listed=True)
-                if listed is not None:
-                    self._listed.setdefault(listed, changed)
+    def _fetch(self, url: str) -> _Answer:
+        """Ask for a page, in a thread of the pool; unchanged means the bytes of the earlier export."""
+        known: dict[str, RawDocument] = {}
 
-    def _enqueue(self, url: str, depth: int, robots: Robots, *, listed: bool = False) -> str | None:
-        """Queue a page that belongs to the crawl and return its key."""
-        target = joined(self.scope.start, url)
-        key = self.scope.key(target) if target is not None else None
-        if target is None or key is None or not is_page_address(target):
-            return None
-        if key in self._queued or len(self._queued) >= _MAX_QUEUED:
-            return key if key in self._queued else None
-        if not robots.allows(_request_path(target)):
-            if listed:
-                self._others[key] = Reject(key, "robots-disallowed", "in the sitemap, but robots.txt forbids it")
-            return None
-        self._queued.add(key)
-        if len(self._queued) == _MAX_QUEUED:
-            self._others[key] = Unfetched(key, f"the site has more than {_MAX_QUEUED:,} addresses; no further one is followed")
-            return key
-        if depth > self.bounds.depth:
-            reason = f"more than {self.bounds.depth} links away from the start; raise max_depth"
-            self._others[key] = Unfetched(key, reason)
-            return key
-        self._queue.append((key, target.partition("?")[0], depth))
-        return key
+        def conditions(target: str) -> Mapping[str, str]:
+            document = self._earlier_of(target)
+            if document is None or document.validators.get("url") != target:
+                return {}
+            known[target] = document
+            return {header: document.validators[name] for name, header in _VALIDATORS.items() if name in document.validators}
+
+        reply = self.client.get(url, accept=_ACCEPT, max_bytes=self.bounds.page_bytes, conditions=conditions)
+        if reply.status != 304:
+            charset = _CHARSET.search(reply.headers.get("content-type", ""))
+            return _Answer(reply.url, reply.media_type, charset[1] if charset else None, reply.content, _validators(reply))
+        same = known[reply.url]
+        charset_then = same.metadata.get("charset")
+        return _Answer(reply.url, "", charset_then, same.content, {**same.validators, **_validators(reply)})
+
+    def _earlier_of(self, url: str) -> RawDocument | None:
+        key = self.scope.key(url)
+        document = self.earlier.get(key) if key is not None else None
+        return document if document is not None and len(document.content) <= self.bounds.page_bytes else None
 
     # -- one page ---------------------------------------------------------------------------------------------------------
 
-    def _visit(self, key: str, url: str, depth: int, robots: Robots) -> None:
+    def _visit(self, place: Place, coming: Future[_Answer]) -> None:
         try:
-            reply = self.client.get(url, accept=_ACCEPT, max_bytes=self.bounds.page_bytes)
+            answer = coming.result()
         except Gone:
-            if depth == 0 and url == self.scope.start:
-                raise SourceUnavailable(f"there is no page at {url}", remedy='check "url" in sources.yaml') from None
-            return
+            if place.url == self.scope.start:
+                raise SourceUnavailable(f"there is no page at {place.url}", remedy='check "url" in sources.yaml') from None
         except Refused as error:
-            self._refused(key, url, error)
-            return
+            self._refused(place, error)
         except SourceUnavailable as error:
-            self._failures += 1
-            if url == self.scope.start or self._failures >= _SITE_IS_DOWN:
-                raise
-            self._others[key] = Unfetched(key, error.what)
-            return
-        self._failures = 0
-        self._accept(key, reply, depth, robots)
+            self._failed(place, error)
+        else:
+            self._failures = 0
+            self._accept(place, answer)
 
-    def _refused(self, key: str, url: str, error: Refused) -> None:
-        if url == self.scope.start:
+    def _refused(self, place: Place, error: Refused) -> None:
+        if place.url == self.scope.start:
             raise SourceUnavailable(error.reason, remedy='check "url" and "allowed_hosts" in sources.yaml') from None
         if error.code.startswith("http-"):  # 401, 403 and the like: guards and limits come and go
-            self._others[key] = Unfetched(key, error.reason)
-        elif error.code != "host-not-allowed" or key in self._listed:
-            self._others[key] = Reject(key, error.code, error.reason)
+            self._missed(place, error.reason)
+        elif error.code != "host-not-allowed" or place.key in self._frontier.listed:
+            self._frontier.problems[place.key] = Reject(place.key, error.code, error.reason)
 
-    def _accept(self, key: str, reply: Reply, depth: int, robots: Robots) -> None:
-        final = self.scope.key(reply.url)
-        if final is None:
-            if key == self.scope.key(self.scope.start):
-                raise SourceUnavailable(f"{self.scope.start} moved to {reply.url}", remedy='correct "url" in sources.yaml')
+    def _failed(self, place: Place, error: SourceUnavailable) -> None:
+        self._failures += 1
+        patience = isinstance(error, SiteFault) and (error.retry_after or 0.0) > self.client.limits.retry_wait
+        if place.url == self.scope.start or patience or self._failures >= _SITE_IS_DOWN:
+            raise error
+        self._missed(place, error.what)
+
+    def _missed(self, place: Place, reason: str) -> None:
+        """Note a page that did not come; what it linked to when it last came is read all the same."""
+        self._frontier.problems[place.key] = Unfetched(place.key, reason)
+        document = self._earlier_of(place.url)
+        if document is not None:
+            url = document.validators.get("url", place.url)
+            self._read(_Answer(url, "", document.metadata.get("charset"), document.content, {}), place.depth)
+
+    def _accept(self, place: Place, answer: _Answer) -> None:
+        final = self.scope.key(answer.url)
+        if final is None or not self._frontier.wants(final):
+            if place.key == self.scope.key(self.scope.start):
+                raise SourceUnavailable(f"{self.scope.start} moved to {answer.url}", remedy='correct "url" in sources.yaml')
             return  # moved out of the crawl, on an allowed host
-        if final != key:
-            self._queued.add(final)
+        if final != place.key:
+            self._frontier.moved(final)
         if final in self._pages:
             return
-        if reply.media_type not in _PAGE_TYPES:
-            self._others[final] = Reject(final, "not-html", f"the server calls it {reply.media_type}")
+        if answer.media_type not in _PAGE_TYPES:
+            reason = f"the server calls it {answer.media_type}"
+            self._frontier.problems[final] = Reject(final, "not-html", reason)
             return
-        charset = _CHARSET.search(reply.headers.get("content-type", ""))
-        encoding = charset[1] if charset else None
-        canonical, text_hash = None, ""
+        self._pages[final] = self._read(answer, place.depth)
+
+    def _read(self, answer: _Answer, depth: int) -> _Page:
+        """Put the page aside and queue what it links to."""
+        ticket = self.spool.put(answer.content)
         try:
-            root = parse_document(reply.content, encoding=encoding).root
-        except MarkupError:
-            pass  # the parser will say so; there is nothing to follow
-        else:
-            canonical = canonical_url(root, reply.url)
-            text_hash = hashlib.sha256(text_of(content_root(root)).encode()).hexdigest()
-            for target in (*([canonical] if canonical else []), *links(root, reply.url)):
-                self._enqueue(target, depth + 1, robots)
-        self._pages[final] = _Page(reply.url, self.spool.put(reply.content), encoding, canonical, text_hash)
+            root = parse_document(answer.content, encoding=answer.charset).root
+        except MarkupError:  # the parser will say so; there is nothing to follow
+            return _Page(answer.url, ticket, answer.validators, answer.charset)
+        canonical = canonical_url(root, answer.url)
+        for target in (*([canonical] if canonical else []), *links(root, answer.url)):
+            self._frontier.add(target, depth + 1)
+        text_hash = hashlib.sha256(text_of(content_root(root)).encode()).hexdigest()
+        return _Page(answer.url, ticket, answer.validators, answer.charset, labels_of(root), canonical, text_hash)
 
     # -- what is handed on ------------------------------------------------------------------------------------------------
 
-    def _is_copy(self, key: str, page: _Page) -> bool:
-        """Say whether another page is this one's canonical form, and really says the same."""
+    def _original_of(self, key: str, page: _Page) -> str | None:
+        """Return the key of the page that is this one's canonical form and really says the same, if there is one."""
         own = self.scope.key(page.canonical) if page.canonical else None
         original = self._pages.get(own) if own is not None and own != key else None
-        return original is not None and original.text_hash == page.text_hash
+        return own if original is not None and original.text_hash == page.text_hash else None
 
     def _raw(self, key: str, page: _Page) -> RawDocument:
-        url = page.canonical if page.canonical and self.scope.key(page.canonical) == key else page.url
+        original = self._original_of(key, page)
+        metadata = {"charset": page.charset, "copy_of": original, **page.labels}
+        is_document = original is None and self.choice.is_document(self.scope.inside(key), page.labels)
         return RawDocument(
             key,
             self.spool.get(page.ticket),
             "text/html",
-            "resource" if is_utility_page(self.scope.inside(key)) else "document",
-            url=url,
-            last_modified=self._listed.get(key),
-            metadata={"charset": page.charset} if page.charset else {},
+            "document" if is_document else "resource",
+            url=page.canonical if page.canonical and self.scope.key(page.canonical) == key else page.url,
+            last_modified=self._frontier.listed.get(key),
+            metadata={name: value for name, value in metadata.items() if value},
+            validators=page.validators,
         )
 
 
-def _request_path(url: str) -> str:
-    """Return path and query as robots.txt rules are matched against."""
-    return "/" + url.partition("//")[2].partition("/")[2]
+def _validators(reply: Reply) -> dict[str, str]:
+    """Return what the site wants to hear next time, and the URL it said that of: a validator is one URL's own."""
+    named = {name: reply.headers.get(name, "") for name in _VALIDATORS}
+    usable = {name: value for name, value in named.items() if 0 < len(value) <= _MAX_VALIDATOR}
+    return {"url": reply.url, **usable} if usable else {}

@@ -12,10 +12,12 @@ from pathlib import Path
 from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import RawDocument, Reject
 from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
+from bbj_pipeline.sources.folder import by_key, inside
 from bbj_pipeline.sources.http import public_address
 from bbj_pipeline.sources.http.urls import url_path
 from bbj_pipeline.sources.markup import MarkupError, parse_document
-from bbj_pipeline.sources.web_crawl.addresses import clean_path, is_utility_page
+from bbj_pipeline.sources.web_crawl.addresses import clean_path
+from bbj_pipeline.sources.web_crawl.choice import Choice, labels_of
 from bbj_pipeline.sources.web_crawl.page import canonical_url
 from bbj_pipeline.sources.web_crawl.sitemap import parse_sitemap
 
@@ -24,11 +26,16 @@ __all__ = ["read_folder", "site_address"]
 _SUFFIXES = (".html", ".htm", ".xhtml")
 
 
-def read_folder(root: Path, public_url: str | None) -> Iterator[RawDocument | Reject]:
-    """Yield the pages below ``root`` sorted by key; the error page and the search page are resources."""
+def read_folder(root: Path, public_url: str | None, choice: Choice) -> Iterator[RawDocument | Reject]:
+    """Yield the pages below ``root`` sorted by key; the error page, the search page and pages not chosen are resources."""
     real_root = root.resolve()
     changed = _sitemap_dates(real_root)
-    for key, path in sorted(_pages(real_root)):
+    for key, path in by_key(_pages(real_root)):
+        if not choice.reads(clean_path(key).removesuffix(".html")):
+            continue
+        if isinstance(path, Reject):
+            yield path
+            continue
         problem = _unreadable(real_root, path)
         if problem:
             yield Reject(key, *problem)
@@ -39,34 +46,37 @@ def read_folder(root: Path, public_url: str | None) -> Iterator[RawDocument | Re
             raise SourceUnavailable(
                 f"cannot read {path} ({error.strerror})", remedy="make the folder readable, then run again"
             ) from None
-        canonical = _canonical(content)
+        canonical, labels = _described(content)
         url = public_address(public_url, _public_path(key)) if public_url else canonical
         yield RawDocument(
             key,
             content,
             "text/html",
-            "resource" if is_utility_page(key) else "document",
+            "document" if choice.is_document(key, labels) else "resource",
             url=url,
             last_modified=changed.get(clean_path(url_path(canonical))) if canonical else None,
+            metadata=labels,
         )
 
 
 def site_address(root: Path) -> str | None:
     """Return the public address of a built site: the canonical URL of its home page, or the shortest one of its sitemap."""
     home = root / "index.html"
-    if home.is_file() and home.resolve().is_relative_to(root.resolve()):
-        canonical = _canonical(home.read_bytes())
+    if home.is_file() and inside(root.resolve(), home):
+        canonical, _ = _described(home.read_bytes())
         if canonical is not None:
             return canonical if canonical.endswith("/") else canonical + "/"
     listed = sorted((len(url), url) for url, _ in _sitemap_pages(root))
     return listed[0][1].rpartition("/")[0] + "/" if listed else None
 
 
-def _canonical(content: bytes) -> str | None:
+def _described(content: bytes) -> tuple[str | None, dict[str, str]]:
+    """Return a page's canonical URL and its labels."""
     try:
-        return canonical_url(parse_document(content).root)
+        root = parse_document(content).root
     except MarkupError:
-        return None
+        return None, {}
+    return canonical_url(root), labels_of(root)
 
 
 def _public_path(key: str) -> str:
@@ -77,7 +87,7 @@ def _public_path(key: str) -> str:
 def _sitemap_pages(root: Path) -> tuple[tuple[str, str | None], ...]:
     path = root / "sitemap.xml"
     try:
-        return parse_sitemap(path.read_bytes()).pages if path.resolve().is_relative_to(root.resolve()) else ()
+        return parse_sitemap(path.read_bytes()).pages if inside(root.resolve(), path) else ()
     except (OSError, ValueError):
         return ()  # a folder is complete without one
 
@@ -99,9 +109,9 @@ def _pages(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _unreadable(root: Path, path: Path) -> tuple[str, str] | None:
-    real = path.resolve()
-    if not real.is_relative_to(root):
+    if not inside(root, path):
         return "outside-root", "the file is a link that leads out of the site"
+    real = path.resolve()
     if not real.is_file():
         return "not-a-file", "neither a regular file nor a link to one"
     if real.stat().st_size > MAX_DOCUMENT_BYTES:

@@ -25,7 +25,9 @@ def parse_page(raw: RawDocument) -> Topic | Reject:
         return Reject(raw.key, "no-text", "the page has no text outside its navigation")
     title = page_title(parsed.root, content)
     warnings = [text for text in parsed.warnings if any(sign in text for sign in _LOSS)]
-    metadata = {"last_updated": last_updated(parsed.root) or raw.last_modified, "warnings": warnings}
+    changed = last_updated(parsed.root) or raw.last_modified
+    labels = {name: raw.metadata.get(name) for name in ("version", "locale")}
+    metadata = {"last_updated": changed, "warnings": warnings, **labels}
     return Topic(
         kind="web_crawl",
         key=raw.key,

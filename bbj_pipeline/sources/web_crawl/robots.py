@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-__all__ = ["Robots", "parse_robots"]
+__all__ = ["NOTHING_ALLOWED", "Robots", "matches", "parse_robots"]
 
 _MAX_BYTES = 500 * 1024
 """RFC 9309, 2.5: a crawler reads at least 500 KiB and may ignore the rest."""
@@ -26,8 +26,12 @@ class Robots:
 
     def allows(self, path: str) -> bool:
         """Say whether a path (quoted, with query) may be read; of equally long rules the allowing one counts."""
-        matching = [(len(pattern), allowed) for pattern, allowed in self.rules if _matches(pattern, path)]
+        matching = [(len(pattern), allowed) for pattern, allowed in self.rules if matches(pattern, path)]
         return max(matching, default=(0, True))[1]
+
+
+NOTHING_ALLOWED = Robots((("/", False),))
+"""The rules of a host whose robots.txt does not come (RFC 9309, 2.3.1.4)."""
 
 
 def parse_robots(content: bytes, agent: str) -> Robots:
@@ -62,8 +66,8 @@ def _quoted(pattern: str) -> str:
     return quote(unquote(pattern), safe="/*$?&=:;,+@!~'()%")
 
 
-def _matches(pattern: str, path: str) -> bool:
-    """Match from the start of the path; pieces between wildcards are found one after the other, so no backtracking."""
+def matches(pattern: str, path: str) -> bool:
+    """Match a rule's pattern from the start of the path; its pieces are found one after the other, without backtracking."""
     anchored = pattern.endswith("$")
     pieces = pattern.removesuffix("$").split("*")
     if not path.startswith(pieces[0]):

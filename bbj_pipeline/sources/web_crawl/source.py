@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
-from bbj_pipeline.sources.contract import ReadResource, Source
+from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source
 from bbj_pipeline.sources.http import HttpClient, NetworkOptions, origin_of, public_address, recorded_folder
 from bbj_pipeline.sources.http.spool import Spool
 from bbj_pipeline.sources.replay import serve_site
 from bbj_pipeline.sources.web_crawl.addresses import Scope
+from bbj_pipeline.sources.web_crawl.choice import Choice
 from bbj_pipeline.sources.web_crawl.crawl import Bounds, Crawl
 from bbj_pipeline.sources.web_crawl.folder import read_folder, site_address
 from bbj_pipeline.sources.web_crawl.parse import parse_page
@@ -32,11 +33,39 @@ class WebCrawlOptions(NetworkOptions):
     max_pages: int = Field(default=5_000, ge=1, le=200_000, description="Pages read at most.")
     max_depth: int = Field(default=25, ge=0, le=1_000, description="Links followed at most, counted from start or sitemap.")
     max_page_bytes: int = Field(default=16 * 1024 * 1024, ge=1_024, description="Bytes of one page at most.")
+    concurrency: int = Field(
+        default=4, ge=1, le=16, description="Requests under way at a time; the pause between two requests is kept all the same."
+    )
+    versions: tuple[str, ...] = Field(
+        default=(),
+        description="Docusaurus versions whose pages are documents (such as current, 2.1.0); all when empty. "
+        "Pages of other versions are kept as resources, pages without a version are documents.",
+    )
+    locales: tuple[str, ...] = Field(
+        default=(), description="Languages whose pages are documents (de stands for de-AT too); all when empty."
+    )
+    exclude: tuple[str, ...] = Field(
+        default=(),
+        description="Paths (from the start or the host's root) that are not read, as in robots.txt: /docs/next/, /*/tags$.",
+    )
 
     @field_validator("allowed_hosts")
     @classmethod
     def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(origin_of(f"https://{host}").removeprefix("https://") for host in value)
+
+    @field_validator("exclude")
+    @classmethod
+    def _rooted(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in value:
+            if not pattern.startswith(("/", "*")):
+                raise ValueError(f"{pattern!r} must begin with / or *")
+        return value
+
+    @property
+    def choice(self) -> Choice:
+        """Which pages are documents."""
+        return Choice(self.versions, self.locales, self.exclude)
 
 
 class WebCrawlSource(Source[WebCrawlOptions]):
@@ -44,41 +73,46 @@ class WebCrawlSource(Source[WebCrawlOptions]):
 
     kind = "web_crawl"
     title = "Web crawl"
-    parser_version = "1"
+    parser_version = "2"
     options_type = WebCrawlOptions
 
-    def export(self, options: WebCrawlOptions) -> Iterator[RawDocument | Reject | Unfetched]:
+    def export(
+        self, options: WebCrawlOptions, earlier: EarlierExport = NOTHING_EARLIER
+    ) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield one document a page. Key: the relative path in a folder (``path``), the URL path otherwise.
 
-        The error page and the search page are resources: part of the site, no topics.
+        The error page, the search page, a page under a second address and pages of versions or locales that are not chosen
+        are resources: part of the site, no topics.
         """
         if options.path is not None:
-            yield from read_folder(recorded_folder(options, "web_crawl"), options.public_url)
+            yield from read_folder(recorded_folder(options, "web_crawl"), options.public_url, options.choice)
         elif options.url is not None:
-            yield from _crawled(options, options.url, {})
+            yield from _crawled(options, options.url, {}, earlier)
         elif options.replay is not None:
             folder = recorded_folder(options, "web_crawl")
             start = _public_start(options, folder)
             with serve_site(folder, base_path=urlsplit(start).path) as served:
                 scope = Scope(start, frozenset(options.allowed_hosts))
                 routes = {origin: served for origin in scope.origins if origin.partition("//")[2] == scope.host}
-                yield from _crawled(options, start, routes)
+                yield from _crawled(options, start, routes, earlier)
 
     def parse(self, raw: RawDocument, options: WebCrawlOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield the topic of one page, or the reject that says why there is none."""
         yield parse_page(raw)
 
 
-def _crawled(options: WebCrawlOptions, start: str, routes: Mapping[str, str]) -> Iterator[RawDocument | Reject | Unfetched]:
+def _crawled(
+    options: WebCrawlOptions, start: str, routes: Mapping[str, str], earlier: EarlierExport
+) -> Iterator[RawDocument | Reject | Unfetched]:
     scope = Scope(start, frozenset(options.allowed_hosts))
     # the configured host may be private; a further host only when it is written as an address
     trusted = frozenset(origin for origin in scope.origins if _is_configured(origin, scope.host))
-    bounds = Bounds(options.max_pages, options.max_depth, options.max_page_bytes)
+    bounds = Bounds(options.max_pages, options.max_depth, options.max_page_bytes, options.concurrency)
     with (
         Spool() as spool,
         HttpClient(scope.origins, trusted=trusted, routes=routes, limits=options.limits, delay=options.pause) as client,
     ):
-        for record in Crawl(client, scope, bounds, spool).records():
+        for record in Crawl(client, scope, bounds, options.choice, spool, earlier).records():
             if isinstance(record, RawDocument) and options.public_url is not None:
                 yield replace(record, url=public_address(options.public_url, scope.inside(record.key)))
             else:

@@ -15,6 +15,7 @@ from typing import Any
 from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import Reject
 from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
+from bbj_pipeline.sources.folder import by_key, inside
 from bbj_pipeline.sources.wordpress.shapes import canonical, shape_of, term_key, term_record, version_rank
 
 __all__ = ["Objects", "read_dump"]
@@ -72,8 +73,10 @@ def read_dump(folder: Path) -> Objects:
     """Read every file below ``folder``; hidden files and read-me files aside. Raises ``SourceUnavailable`` on a read error."""
     objects = Objects()
     root = folder.resolve()
-    for path in _files(root):
-        key = path.relative_to(root).as_posix()
+    for key, path in by_key((path.relative_to(root).as_posix(), path) for path in _files(root)):
+        if isinstance(path, Reject):
+            objects.rejects[key] = path
+            continue
         problem = _unreadable(root, path)
         if problem:
             objects.reject(key, *problem)
@@ -118,9 +121,9 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 def _unreadable(root: Path, path: Path) -> tuple[str, str] | None:
-    real = path.resolve()
-    if not real.is_relative_to(root):
+    if not inside(root, path):
         return "outside-root", "the file is a link that leads out of the dump"
+    real = path.resolve()
     if not real.is_file():
         return "not-a-file", "neither a regular file nor a link to one"
     if real.stat().st_size > MAX_DOCUMENT_BYTES:

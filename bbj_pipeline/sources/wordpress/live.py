@@ -1,72 +1,68 @@
-"""Lists a WordPress site through ``/wp-json/wp/v2/…``: configured post types, all pages of each, and the terms that name
-their categories.
+"""Reads a WordPress site through ``/wp-json/wp/v2/…``: configured post types, and the terms that name their categories.
 
-The end of a collection is what the site answers, never what a header says: proxies drop headers. Nothing is parsed here.
+Where an earlier export is known, the keys and times of change of all posts are listed, and only posts that changed are asked
+for in full. Paging belongs to ``collection``; nothing is parsed here.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 from bbj_pipeline.errors import ConfigurationError, SourceUnavailable
 from bbj_pipeline.records import Unfetched
-from bbj_pipeline.sources.http import Gone, HttpClient, Refused, Reply
+from bbj_pipeline.sources.contract import EarlierExport
+from bbj_pipeline.sources.http import Gone, HttpClient, Refused
 from bbj_pipeline.sources.replay.wordpress import REST_BASES
+from bbj_pipeline.sources.wordpress.collection import Api, Collection, CollectionRefused, read_collection
 from bbj_pipeline.sources.wordpress.dump import Objects
+from bbj_pipeline.sources.wordpress.shapes import gmt_as_iso, term_key
 
-__all__ = ["read_site"]
+__all__ = ["Reading", "read_site"]
 
-PER_PAGE = 100
-"""The most WordPress gives in one page (WP_REST_Controller::get_collection_params)."""
-_MAX_PAGES = 10_000
-_PAST_THE_END = "rest_post_invalid_page_number"
 _TAXONOMIES = ("category", "post_tag")
-_PASSES = 3
+_KEYS = "id,modified_gmt"
 
 
-@dataclass(frozen=True, slots=True)
-class _Api:
-    """Builds addresses of one site: below ``/wp-json``, or with ``?rest_route=`` where permalinks are plain."""
+@dataclass
+class Reading:
+    """What an instance holds, what did not come, and by what a later export recognises each post (by key)."""
 
-    client: HttpClient
-    site: str
-    plain: bool = False
-
-    def get(self, name: str, **query: int | str) -> Reply:
-        """Ask for a collection; 400 and the answers of a closed collection come back as replies, not as errors."""
-        if self.plain:
-            url = f"{self.site}/?{urlencode({'rest_route': f'/wp/v2/{name}', **query}, safe='/')}"
-        else:
-            url = f"{self.site}/wp-json/wp/v2/{name}" + (f"?{urlencode(query)}" if query else "")
-        return self.client.get(url, accept="application/json", statuses=(400, 401, 403))
+    objects: Objects = field(default_factory=Objects)
+    unfetched: list[Unfetched] = field(default_factory=list)
+    validators: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-def read_site(client: HttpClient, site: str, types: tuple[str, ...]) -> tuple[Objects, list[Unfetched]]:
+def read_site(client: HttpClient, site: str, types: tuple[str, ...], earlier: EarlierExport, *, refetch_days: int) -> Reading:
     """Read all documents of ``types`` (names or REST bases) and the terms of the site at ``site``.
 
-    The second value names collections of which fewer objects came than the site says it has. Raises ``SourceUnavailable``
-    when a listing cannot be completed and ``ConfigurationError`` for a type the site does not have.
+    ``unfetched`` names posts and terms that did not come, and collections of which fewer objects came than the site says it
+    has. A post that came ``refetch_days`` ago is asked for again even if it says that it did not change.
+    Raises ``SourceUnavailable`` when a listing cannot be completed and ``ConfigurationError`` for a type the site does not
+    have.
     """
     api, known = _discover(client, site.rstrip("/").removesuffix("/wp-json"))
-    objects = Objects()
-    unfetched = []
+    today = datetime.fromtimestamp(client.clock.now(), UTC).date()
+    reader = _Reader(api, site, earlier, today, timedelta(days=refetch_days))
     for name in types:
         base = known.get(name, REST_BASES.get(name, name))
-        missing = _read_collection(api, base, name, known, objects)
-        if missing:
-            unfetched.append(Unfetched(f"type/{name}", missing))
+        try:
+            reader.read_type(name, base)
+        except Gone:
+            remedy = f'set "types" to types of this site: {", ".join(sorted(known)) or "see /wp-json/wp/v2/types"}'
+            raise ConfigurationError(f"{api.site} has no collection {base!r}", remedy=remedy) from None
     for taxonomy in _TAXONOMIES:
-        _read_terms(api, REST_BASES[taxonomy], objects)
-    return objects, unfetched
+        reader.read_terms(taxonomy)
+    return reader.result
 
 
-def _discover(client: HttpClient, site: str) -> tuple[_Api, Mapping[str, str]]:
+def _discover(client: HttpClient, site: str) -> tuple[Api, Mapping[str, str]]:
     """Find out how the API is addressed, and the REST base of each type if the site tells."""
     for plain in (False, True):
-        api = _Api(client, site, plain)
+        api = Api(client, site, plain)
         try:
             reply = api.get("types")
         except Gone:
@@ -77,7 +73,7 @@ def _discover(client: HttpClient, site: str) -> tuple[_Api, Mapping[str, str]]:
             return api, {}  # security plug-ins close this list and leave the collections open
         try:
             described = reply.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(described, Mapping):
             entries = {slug: entry for slug, entry in described.items() if isinstance(entry, Mapping)}
@@ -87,86 +83,124 @@ def _discover(client: HttpClient, site: str) -> tuple[_Api, Mapping[str, str]]:
     )
 
 
-def _read_collection(api: _Api, base: str, name: str, known: Mapping[str, str], objects: Objects) -> str | None:
-    """Read one collection until as many different objects came as the site counts; say what is missing otherwise.
+@dataclass
+class _Reader:
+    """Reads types and terms of one site into ``result``."""
 
-    A document deleted between two pages moves its followers one place forward and hides one of them: hence the passes.
-    """
-    seen: set[Any] = set()
-    total = 0
-    for _ in range(_PASSES):
-        total = 0
+    api: Api
+    site: str
+    earlier: EarlierExport
+    today: date
+    refetch: timedelta
+    result: Reading = field(default_factory=Reading)
+
+    def read_type(self, name: str, base: str) -> None:
+        """Read one type: its changes since the earlier export where that is possible, all of it otherwise."""
+        if not (self.earlier and self._read_changes(name, base)):
+            self._keep(name, read_collection(self.api, base), {})
+
+    def _read_changes(self, name: str, base: str) -> bool:
+        """List all keys, fetch the posts that changed, and take the others from the earlier export.
+
+        False means that nothing was kept and the whole type must be read: the site cannot answer the queries, does not say
+        when posts changed, or does not give those that did.
+        """
+        keys = self._asked(base, _fields=_KEYS)
+        if keys is None:
+            return False
+        if any("title" in item for item in keys.items.values()):  # _fields is ignored: these are the posts themselves
+            self._keep(name, keys, {})
+            return True
+        same = {identity: known for identity, item in keys.items.items() if (known := self._unchanged(item)) is not None}
+        stale = {identity: item for identity, item in keys.items.items() if identity not in same}
+        changes = Collection()
+        if stale:
+            since = _just_before(gmt_as_iso(item.get("modified_gmt")) for item in stale.values())
+            found = self._asked(base, modified_after=since) if same and since is not None else None
+            if found is None or not stale.keys() <= found.items.keys() | found.lost:
+                return False
+            changes = found
+        posts = {**{identity: post for identity, (post, _) in same.items()}, **changes.items}
+        validators = {identity: known for identity, (_, known) in same.items() if identity not in changes.items}
+        lost = keys.lost | changes.lost
+        self._keep(name, Collection(posts, keys.strangers, lost, keys.lost_places, keys.missing), validators)
+        return True
+
+    def _asked(self, base: str, **query: str) -> Collection | None:
+        """Return the collection with this query; ``None`` where a site, or a guard before it, cannot answer it.
+
+        Whether it is the query or the site that fails, the full reading will tell. A site that asks for patience gets it.
+        """
         try:
-            for number, (items, counted) in enumerate(_pages(api, base), start=1):
-                seen.update(item.get("id") if isinstance(item, Mapping) else None for item in items)
-                for position, item in enumerate(items):
-                    objects.add(item, f"type/{name}#{number}.{position}")
-                total = counted or total
-        except Gone:
-            remedy = f'set "types" to types of this site: {", ".join(sorted(known)) or "see /wp-json/wp/v2/types"}'
-            raise ConfigurationError(f"{api.site} has no collection {base!r}", remedy=remedy) from None
-        if len(seen) >= total:
+            return read_collection(self.api, base, **query)
+        except SourceUnavailable as error:
+            if error.retry_after is not None:
+                raise
             return None
-    return f"the site counts {total} objects and gave {len(seen)}"
 
+    def _unchanged(self, item: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, str]] | None:
+        """Return the post and its validators as the earlier export holds them when its time of change is the listed one.
 
-def _read_terms(api: _Api, base: str, objects: Objects) -> None:
-    """Read the terms of a taxonomy; a site that does not publish them loses section names, no document."""
-    try:
-        for number, (items, _) in enumerate(_pages(api, base, optional=True), start=1):
-            for position, item in enumerate(items):
-                objects.add(item, f"taxonomy/{base}#{number}.{position}")
-    except Gone:
-        return
+        WordPress sets ``modified_gmt`` whenever a post is saved. What changes a rendered post without saving it (a synced
+        pattern, a plug-in, a theme) is not seen by it: hence the days after which a post is asked for again.
+        """
+        document = self.earlier.get(str(item["id"]))
+        if document is None or not gmt_as_iso(item.get("modified_gmt")):
+            return None
+        known = document.validators
+        if (known.get("site"), known.get("modified_gmt")) != (self.site, item["modified_gmt"]):
+            return None
+        try:
+            if self.today - date.fromisoformat(known.get("read", "")) >= self.refetch:
+                return None
+            post: Mapping[str, Any] = json.loads(document.content)
+        except (ValueError, RecursionError):
+            return None
+        return post, known
 
+    def _keep(self, name: str, found: Collection, known: Mapping[int, Mapping[str, str]]) -> None:
+        """File what came; ``known`` are the validators of posts that were not asked for again."""
+        objects, unfetched = self.result.objects, self.result.unfetched
+        for place, item in found.strangers.items():
+            objects.add(item, f"type/{name}#{place}")
+        for identity, item in found.items.items():
+            objects.add(item, f"type/{name}#{identity}")
+            if gmt_as_iso(item.get("modified_gmt")):
+                read = {"site": self.site, "modified_gmt": item["modified_gmt"], "read": self.today.isoformat()}
+                self.result.validators[str(identity)] = known.get(identity, read)
+        reason = "the site fails to give this post, alone and in a page"
+        unfetched += [Unfetched(str(identity), reason) for identity in sorted(found.lost)]
+        unfetched += [Unfetched(f"type/{name}@{place}", reason) for place in sorted(found.lost_places)]
+        if found.missing is not None:
+            unfetched.append(Unfetched(f"type/{name}", found.missing))
 
-def _pages(api: _Api, base: str, *, optional: bool = False) -> Iterator[tuple[list[Any], int]]:
-    """Yield the pages of a collection with the total the site states (0: it does not), until one has nothing new."""
-    seen: set[str] = set()
-    for page in range(1, _MAX_PAGES + 1):
-        reply = _ask(api, base, page)
-        body = _decoded(reply, base)
-        total = reply.headers.get("x-wp-total", "")
-        counted = int(total) if total.isdecimal() else 0
-        if reply.status == 400 and isinstance(body, Mapping) and body.get("code") == _PAST_THE_END:
+    def read_terms(self, taxonomy: str) -> None:
+        """Read the terms of a taxonomy; a site that does not publish them loses section names, no document."""
+        try:
+            found = read_collection(self.api, REST_BASES[taxonomy])
+        except (Gone, CollectionRefused):
             return
-        if reply.status != 200 or not isinstance(body, list):
-            if optional and reply.status in (400, 401, 403):
-                return
-            code = body.get("code") if isinstance(body, Mapping) else type(body).__name__
-            raise SourceUnavailable(
-                f"page {page} of {base} at {api.site} answers {reply.status} ({code})",
-                remedy="check that the collection is public, then run again",
-            )
-        fresh = {_identity(item) for item in body} - seen
-        if not fresh:
-            if len(seen) == PER_PAGE and body and counted != len(seen):
-                raise SourceUnavailable(
-                    f"{api.site} gives page 1 of {base} again as page {page}",
-                    remedy="the site or a cache ignores the page number; record a dump and read it with path",
-                )
-            return
-        seen |= fresh
-        yield body, counted
-    raise SourceUnavailable(f"{base} at {api.site} does not end after {_MAX_PAGES} pages", remedy="check the site")
+        objects, unfetched = self.result.objects, self.result.unfetched
+        for place, item in found.strangers.items():
+            objects.add(item, f"taxonomy/{REST_BASES[taxonomy]}#{place}")
+        for identity, item in found.items.items():
+            objects.add(item, f"taxonomy/{REST_BASES[taxonomy]}#{identity}")
+        reason = "the site fails to give this term, alone and in a page"
+        unfetched += [Unfetched(f"taxonomy/{taxonomy}@{place}", reason) for place in sorted(found.lost_places)]
+        for identity in sorted(found.lost):
+            unfetched.append(Unfetched(f"taxonomy/{taxonomy}#{identity}", reason))
+            known = self.earlier.get(term_key(taxonomy, identity))
+            if known is not None:  # the name it had: its posts stay where they are
+                objects.add(json.loads(known.content), known.key)
 
 
-def _ask(api: _Api, base: str, page: int) -> Reply:
-    try:
-        return api.get(base, per_page=PER_PAGE, page=page, orderby="id", order="asc")
-    except Refused as error:
-        raise SourceUnavailable(f"{base}: {error.reason}", remedy="check the URL and the access of the site") from None
+def _just_before(moments: Iterator[str | None]) -> str | None:
+    """Return the second before the earliest of ``moments`` (ISO 8601 UTC): the site gives what changed *after* it.
 
-
-def _decoded(reply: Reply, base: str) -> Any:
-    try:
-        return reply.json()
-    except (ValueError, RecursionError):
-        raise SourceUnavailable(
-            f"{base} answers {reply.status} with {reply.media_type or 'something'} that is not JSON",
-            remedy="a proxy, a login or an error page stands before the API; open the URL in a browser",
-        ) from None
-
-
-def _identity(item: Any) -> str:
-    return str(item.get("id")) if isinstance(item, Mapping) else repr(item)
+    ``None`` when one of them is not known.
+    """
+    known = list(moments)
+    if not known or None in known:
+        return None
+    first = min(moment for moment in known if moment is not None)
+    return (datetime.fromisoformat(first.removesuffix("Z")) - timedelta(seconds=1)).isoformat() + "Z"

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from bbj_pipeline.records import RawDocument, Reject, Topic
+from bbj_pipeline.records import RawDocument, Reject, Topic, clean_text
 from bbj_pipeline.sources.contract import ReadResource
 from bbj_pipeline.sources.http import public_address
 from bbj_pipeline.sources.http.urls import url_path
@@ -49,12 +49,13 @@ def parse_post(raw: RawDocument, public_url: str | None, read: ReadResource) -> 
     if not blocks:
         return Reject(raw.key, "no-text", "the post holds media only: no text could be read")
     changed = gmt_as_iso(post.get("modified_gmt")) or gmt_as_iso(post.get("date_gmt"))
-    metadata = {"type": post.get("type"), "last_updated": changed, "keywords": keywords}
+    kind = post.get("type")
+    metadata = {"type": kind if isinstance(kind, str) else None, "last_updated": changed, "keywords": keywords}
     headings = (block.text for block in blocks if block.type == "heading")
     return Topic(
         kind="wordpress",
         key=raw.key,
-        title=title or next(headings, "") or str(post.get("slug") or raw.key),
+        title=title or next(headings, "") or _slug(post).strip() or raw.key,
         blocks=blocks,
         url=_url(raw, public_url),
         section_path=section_path,
@@ -77,6 +78,11 @@ def _unusable(post: Mapping[str, Any]) -> tuple[str, str] | None:
     if not html.strip():
         return "empty", "content.rendered is empty"
     return None
+
+
+def _slug(post: Mapping[str, Any]) -> str:
+    slug = post.get("slug")
+    return clean_text(slug) if isinstance(slug, str) else ""
 
 
 def _url(raw: RawDocument, public_url: str | None) -> str | None:
@@ -113,7 +119,12 @@ def _term_path(term: Any, taxonomy: str, raw: RawDocument, read: ReadResource) -
     seen: set[str] = set()
     while key in raw.dependencies and key not in seen:
         seen.add(key)
-        record = json.loads(read(key))
+        try:
+            record = json.loads(read(key))
+        except (KeyError, ValueError, RecursionError):  # refused at the export: a term without a name
+            break
+        if not isinstance(record, Mapping):
+            break
         names[:0] = _named(record)
         key = term_key(taxonomy, record.get("parent"))
     return tuple(names)
@@ -128,4 +139,4 @@ def _named(term: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _inline_text(html: str) -> str:
     """Return the text of a title or name, which WordPress gives as HTML."""
-    return text_of(parse_fragment(html)) if "<" in html or "&" in html else " ".join(html.split())
+    return text_of(parse_fragment(html)) if "<" in html or "&" in html else " ".join(clean_text(html).split())

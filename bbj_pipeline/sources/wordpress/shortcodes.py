@@ -30,10 +30,12 @@ _CLOSING = re.compile(rf"\[/(?:(?:{_PREFIXED})_\w+|{_NAMED})\]")
 _CODE_TAGS = ("pre", "code", "samp", "kbd", "textarea")
 
 _PRE = re.compile(r"(<pre\b.*?</pre\s*>)", re.I | re.S)
-_WORD_CONDITION = r"(?:gte|gt|lt|lte|!)?\s*(?:mso|vml|support\w+)[^\]]*"
+_PRE_END = re.compile(r"</pre\s*+>", re.I)
+_WORD_CONDITION = r"(?:gte|gt|lt|lte|!)?\s*(?:mso|vml|support\w+)[^\]\[]*+"
 _WORD_BARE = re.compile(rf"<!\[(?:if\s+{_WORD_CONDITION}|endif)\]>", re.I)
 _DASHES = r"(?:--|&#8211;|–)"
 _WORD_ESCAPED = re.compile(rf"&lt;!{_DASHES}\s*\[if\s+{_WORD_CONDITION}\]&gt;.*?&lt;!\[endif\]{_DASHES}&gt;", re.I | re.S)
+_WORD_END = re.compile(rf"&lt;!\[endif\]{_DASHES}&gt;", re.I)
 _CODE_SHORTCODE = re.compile(
     r"""\[(?P<name>code|sourcecode)(?:\s+(?:lang(?:uage)?)\s*=\s*["'“”″]?(?P<lang>[\w+#-]+)["'“”″]?)?(?:\s[^\]]*)?\]"""
     r"(?P<body>(?:(?!\[(?:code|sourcecode)\b).)+?)\[/(?P=name)\]",
@@ -48,12 +50,17 @@ def repair(html: str) -> str:
     into ``pre``; what stands in ``pre`` stays as it is."""
     if "<![" not in html and "[if" not in html and "[/code]" not in html and "[/sourcecode]" not in html:
         return html
-    pieces = _PRE.split(html)
+    # what comes after the last end has none: looking for it again from every beginning would take quadratic time
+    last = max((end.end() for end in _PRE_END.finditer(html)), default=0)
+    pieces = [*_PRE.split(html[:last]), html[last:]]
+    pieces[-2:] = ["".join(pieces[-2:])]
     return "".join(piece if index % 2 else _repair_prose(piece) for index, piece in enumerate(pieces))
 
 
 def _repair_prose(html: str) -> str:
-    return _CODE_SHORTCODE.sub(_as_pre, _WORD_ESCAPED.sub("", _WORD_BARE.sub("", html)))
+    html = _WORD_BARE.sub("", html)
+    last = max((end.end() for end in _WORD_END.finditer(html)), default=0)
+    return _CODE_SHORTCODE.sub(_as_pre, _WORD_ESCAPED.sub("", html[:last]) + html[last:])
 
 
 def _as_pre(match: re.Match[str]) -> str:

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
-from bbj_pipeline.sources.contract import ReadResource, Source
+from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source
 from bbj_pipeline.sources.http import HttpClient, NetworkOptions, origin_of, recorded_folder
 from bbj_pipeline.sources.replay.wordpress import serve_wordpress
-from bbj_pipeline.sources.wordpress.dump import Objects, read_dump
-from bbj_pipeline.sources.wordpress.live import read_site
+from bbj_pipeline.sources.wordpress.dump import read_dump
+from bbj_pipeline.sources.wordpress.live import Reading, read_site
 from bbj_pipeline.sources.wordpress.parse import parse_post
 from bbj_pipeline.sources.wordpress.shapes import canonical, gmt_as_iso, term_key
 
@@ -35,6 +34,13 @@ class WordPressOptions(NetworkOptions):
         min_length=1,
         description="Post types to ask a live site for; a dump and its replay hold what was recorded.",
     )
+    refetch_days: int = Field(
+        default=30,
+        ge=0,
+        le=3650,
+        description="Days after which a post is fetched again although it says that it did not change: a synced pattern, a "
+        "plug-in or a theme changes posts unsaid. 0 fetches everything every time.",
+    )
 
 
 class WordPressSource(Source[WordPressOptions]):
@@ -45,35 +51,38 @@ class WordPressSource(Source[WordPressOptions]):
     parser_version = "1"
     options_type = WordPressOptions
 
-    def export(self, options: WordPressOptions) -> Iterator[RawDocument | Reject | Unfetched]:
+    def export(
+        self, options: WordPressOptions, earlier: EarlierExport = NOTHING_EARLIER
+    ) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield one document a post (key: its id), terms as resources ``term/<taxonomy>/<id>``, and everything else that a
         dump holds as a resource or a reject under its file's path."""
-        objects, unfetched = _read(options)
-        records: dict[str, RawDocument | Reject | Unfetched] = {item.key: item for item in unfetched}
+        reading = _read(options, earlier)
+        objects = reading.objects
+        records: dict[str, RawDocument | Reject | Unfetched] = {item.key: item for item in reading.unfetched}
         records.update(objects.rejects)
         records.update({key: RawDocument(key, body, _JSON, "resource") for key, body in objects.resources.items()})
         records.update({key: RawDocument(key, canonical(term), _JSON, "resource") for key, term in objects.terms.items()})
         for key in sorted(records.keys() | objects.documents.keys()):
             item = objects.documents.get(key)
-            yield records[key] if item is None else _raw(key, item, objects.terms)
+            yield records[key] if item is None else _raw(key, item, objects.terms, reading.validators.get(key, {}))
 
     def parse(self, raw: RawDocument, options: WordPressOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield the topic of one post, or the reject that says why there is none."""
         yield parse_post(raw, options.public_url, read)
 
 
-def _read(options: WordPressOptions) -> tuple[Objects, list[Unfetched]]:
+def _read(options: WordPressOptions, earlier: EarlierExport) -> Reading:
     if options.url is not None:
         host = origin_of(options.url).partition("//")[2]
         origins = frozenset((f"http://{host}", f"https://{host}"))  # sites move from http to https by redirect
         with HttpClient(origins, trusted=origins, limits=options.limits, delay=options.pause) as client:
-            return read_site(client, options.url, options.types)
+            return read_site(client, options.url, options.types, earlier, refetch_days=options.refetch_days)
     if options.path is not None:
-        return read_dump(recorded_folder(options, "wordpress")), []
-    return _replayed(options)
+        return Reading(read_dump(recorded_folder(options, "wordpress")))
+    return _replayed(options, earlier)
 
 
-def _replayed(options: WordPressOptions) -> tuple[Objects, list[Unfetched]]:
+def _replayed(options: WordPressOptions, earlier: EarlierExport) -> Reading:
     """Serve the dump on loopback and read it through the network code; what the API cannot carry comes from the dump."""
     dump = read_dump(recorded_folder(options, "wordpress"))
     documents = list(dump.documents.values())
@@ -84,10 +93,10 @@ def _replayed(options: WordPressOptions) -> tuple[Objects, list[Unfetched]]:
         serve_wordpress([*recorded, *dump.terms.values()]) as served,
         HttpClient(frozenset({site}), routes={site: served}, limits=options.limits, delay=options.pause) as client,
     ):
-        objects, unfetched = read_site(client, site, types)
-    objects.resources.update(dump.resources)
-    objects.rejects.update(dump.rejects)
-    return objects, unfetched
+        reading = read_site(client, site, types, earlier, refetch_days=options.refetch_days)
+    reading.objects.resources.update(dump.resources)
+    reading.objects.rejects.update(dump.rejects)
+    return reading
 
 
 def _public_origin(template: str | None, documents: list[Mapping[str, Any]]) -> str:
@@ -104,17 +113,27 @@ def _public_origin(template: str | None, documents: list[Mapping[str, Any]]) -> 
     return min(counts, key=lambda origin: (-counts[origin], origin), default=_UNKNOWN_SITE)
 
 
-def _raw(key: str, item: Mapping[str, Any], terms: Mapping[str, Mapping[str, Any]]) -> RawDocument:
-    link = item.get("link")
-    url = link if isinstance(link, str) and urlsplit(link).scheme in ("http", "https") else None
+def _raw(
+    key: str, item: Mapping[str, Any], terms: Mapping[str, Mapping[str, Any]], validators: Mapping[str, str]
+) -> RawDocument:
     return RawDocument(
         key,
         canonical(item),
         _JSON,
-        url=url,
+        url=_link(item),
         last_modified=gmt_as_iso(item.get("modified_gmt")) or gmt_as_iso(item.get("date_gmt")),
         dependencies=_dependencies(item, terms),
+        validators=validators,
     )
+
+
+def _link(item: Mapping[str, Any]) -> str | None:
+    """Return where the post is published; ``None`` when its link is no address on the web."""
+    link = item.get("link")
+    try:
+        return link if isinstance(link, str) and origin_of(link) else None
+    except ValueError:
+        return None
 
 
 def _dependencies(item: Mapping[str, Any], terms: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:

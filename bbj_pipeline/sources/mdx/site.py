@@ -1,0 +1,99 @@
+"""What the files around the Markdown say of a Docusaurus site, its folders' labels, sidebars and versions: where a document is.
+
+Only these files are read from the disk, each bounded and never through a link. No Markdown is read here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bbj_pipeline.sources.mdx import paths
+from bbj_pipeline.sources.mdx.sidebars import Sidebars, read_sidebars
+
+__all__ = ["Site", "read_site"]
+
+_MAX_BYTES = 262_144
+_SIDEBARS = ("sidebars.js", "sidebars.ts", "sidebars.cjs", "sidebars.mjs", "sidebars.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Labels by folder, sidebars by the folder of documents they order, and versions, the published one first."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    sidebars: Mapping[str, Sidebars] = field(default_factory=dict)
+    versions: tuple[str, ...] = ()
+
+    def ordered(self, key: str) -> bool:
+        """Say whether a sidebar decides about the document's section, so that its front matter's ``id`` matters."""
+        return "/".join(paths.docs_root(key)) in self.sidebars
+
+    def place(self, key: str, front_matter: Mapping[str, Any]) -> dict[str, Any]:
+        """Return metadata: ``section_path``, and ``route`` where versions decide under which path documents are published."""
+        root = paths.docs_root(key)
+        metadata: dict[str, Any] = {"section_path": [*self._version(root), *self._sections(key, root, front_matter)]}
+        if self.versions and root:
+            version = root[1].removeprefix("version-") if len(root) > 1 else "next"
+            metadata["route"] = "docs" if version == self.versions[0] else f"docs/{version}"
+        return metadata
+
+    def _version(self, root: tuple[str, ...]) -> tuple[str, ...]:
+        return (f"Version {root[1].removeprefix('version-')}",) if len(root) > 1 else ()
+
+    def _sections(self, key: str, root: tuple[str, ...], front_matter: Mapping[str, Any]) -> tuple[str, ...]:
+        by_folder = paths.section_path(key, self.labels)
+        sidebars = self.sidebars.get("/".join(root))
+        if sidebars is None:
+            return by_folder
+        listed = sidebars.documents.get(paths.document_id(key, front_matter))
+        if listed is not None:
+            return listed
+        folders = key.split("/")[len(root) : -1]
+        found = sidebars.folder_of("/".join(folders))
+        if found is None:
+            return by_folder
+        name, above = found
+        return above + by_folder[0 if name == "." else name.count("/") + 1 :]
+
+
+def read_site(root: Path, keys: Iterable[str]) -> Site:
+    """Read what stands around the Markdown files ``keys`` below ``root``."""
+    folders: set[str] = set()
+    roots: set[tuple[str, ...]] = set()
+    for key in keys:
+        roots.add(paths.docs_root(key))
+        parts = key.split("/")[:-1]
+        folders.update("/".join(parts[:count]) for count in range(1, len(parts) + 1))
+    labels = {folder: label for folder in folders if (label := paths.category_label(root / folder))}
+    versions = _json_names(_text(root / "versions.json"))
+    current = next((text for name in _SIDEBARS if (text := _text(root / name))), None)
+    sidebars: dict[str, Sidebars] = {}
+    for found in roots:
+        if len(found) > 1:
+            text = _text(root / "versioned_sidebars" / f"{found[1]}-sidebars.json")
+        else:
+            text = current if found or ("docs",) not in roots else None
+        if text:
+            sidebars["/".join(found)] = read_sidebars(text)
+    return Site(labels, sidebars, versions)
+
+
+def _text(path: Path) -> str | None:
+    try:
+        if path.is_symlink() or path.parent.is_symlink() or path.stat().st_size > _MAX_BYTES:
+            return None
+        return path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError:
+        return None
+
+
+def _json_names(text: str | None) -> tuple[str, ...]:
+    try:
+        names = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
