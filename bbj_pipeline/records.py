@@ -19,6 +19,7 @@ __all__ = [
     "BLOCK_TYPES",
     "DOC_TYPES",
     "GENERATIONS",
+    "WITHDRAWN_CODES",
     "MAX_REASON",
     "Block",
     "BlockType",
@@ -43,6 +44,9 @@ GENERATIONS: tuple[Generation, ...] = get_args(Generation)
 
 DocType = Literal["api-reference", "concept", "example", "migration", "language-reference", "best-practice", "version-note"]
 DOC_TYPES: tuple[DocType, ...] = get_args(DocType)
+
+WITHDRAWN_CODES = frozenset({"draft", "not-published", "protected", "robots-disallowed"})
+"""Codes of rejects that say: the authors do not want this document published."""
 
 BlockType = Literal["heading", "paragraph", "list_item", "table", "code", "note"]
 BLOCK_TYPES: tuple[BlockType, ...] = get_args(BlockType)
@@ -163,6 +167,11 @@ class Reject:
         object.__setattr__(self, "key", clean_text(self.key))
         reason = clean_text(self.reason)
         object.__setattr__(self, "reason", reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 1]}…")
+
+    @property
+    def withdrawn(self) -> bool:
+        """Whether the document was taken back by its authors, instead of being broken: only then it is no longer served."""
+        return self.code in WITHDRAWN_CODES
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Self
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bbj_pipeline.errors import ConfigurationError
@@ -66,6 +68,12 @@ class Settings(BaseSettings):
     lexical_weight: float = Field(default=0.3, ge=0, le=1, description="Weight of the lexical leg in the fusion.")
     rrf_k: int = Field(default=60, ge=1, description="The constant k of reciprocal rank fusion.")
 
+    @model_validator(mode="after")
+    def _some_weight(self) -> Self:
+        if self.dense_weight + self.lexical_weight == 0:
+            raise PydanticCustomError("weights", "one of BBJ_DENSE_WEIGHT and BBJ_LEXICAL_WEIGHT must be above 0")
+        return self
+
     @property
     def store(self) -> str:
         """Root of raw blobs and stage files, as a folder or fsspec URL."""
@@ -82,7 +90,7 @@ def load_settings() -> Settings:
         settings = Settings()
     except ValidationError as error:
         first = error.errors()[0]
-        name = "BBJ_" + str(first["loc"][0]).upper()
+        name = "BBJ_" + str(first["loc"][0]).upper() if first["loc"] else "settings"
         raise ConfigurationError(f"{name}: {first['msg']}", remedy="correct or unset this environment variable") from None
     return settings.model_copy(
         update={"data_dir": settings.data_dir.resolve(), "sources_file": settings.sources_file.resolve()}

@@ -61,6 +61,8 @@ def _ask(settings: Settings) -> int:
             click.echo(_line(question, response))
             if response.hits and response.hits[0].chunk.kind == question.kind:
                 kinds.add(question.kind)
+            else:
+                click.echo(f"  NOT from {question.kind}, where its best answer lies")
     return len(kinds)
 
 

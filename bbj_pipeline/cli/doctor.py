@@ -21,7 +21,7 @@ __all__ = ["doctor"]
 
 @click.command("doctor")
 def doctor() -> None:
-    """Check settings, sources, exports, file store, database and model; exit code 1 if anything is wrong."""
+    """Check settings, sources, definitions, exports, file store, database and model; exit code 1 if anything is wrong."""
     settings = load_settings()
     checks: list[tuple[str, Callable[[], str]]] = [
         ("sources file", lambda: f"{len(load_sources(settings.sources_file))} instances in {settings.sources_file}"),
@@ -32,6 +32,7 @@ def doctor() -> None:
     ]
     sound = [_report(name, check) for name, check in checks]
     if sound[0]:
+        sound.append(_report("definitions", lambda: _definitions(settings)))
         sound += [_report(str(item.ref), partial(_export, item)) for item in load_sources(settings.sources_file)]
     if not all(sound):
         raise click.exceptions.Exit(1)
@@ -63,6 +64,15 @@ def _model(settings: Settings) -> str:
     """Embed a word: only then are the weights read."""
     embedder = load_embedder(settings)
     return f"{embedder.fingerprint} gives vectors of {len(embedder.embed_query('doctor'))} numbers"
+
+
+def _definitions(settings: Settings) -> str:
+    """Build what Dagster loads: only then are schedules read and names compared."""
+    from bbj_pipeline.orchestration.build import build_definitions  # Dagster takes seconds to import
+
+    definitions = build_definitions(settings)
+    repository = definitions.get_repository_def()
+    return f"{len(definitions.resolve_all_asset_keys())} assets, {len(repository.schedule_defs)} schedules"
 
 
 def _export(instance: ConfiguredInstance) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 
@@ -28,6 +29,7 @@ def ui(port: int, host: str) -> None:
     """
     settings = load_settings()
     load_sources(settings.sources_file)  # an error in it is said here, in one line, not in a code server's log
+    _require_free(host, port)
     with open_database(settings) as database:
         migrate(database)
         environment = process_environment(dagster_environment(settings, database))
@@ -41,6 +43,19 @@ def ui(port: int, host: str) -> None:
         try:
             code = server.wait()
         except KeyboardInterrupt:
+            server.terminate()  # Ctrl-C reaches the whole group, but an interrupt may also be sent to this process alone
             code = server.wait()
     if code not in (0, -signal.SIGINT, -signal.SIGTERM, 128 + signal.SIGINT, 128 + signal.SIGTERM):
         raise ConfigurationError(f"the Dagster UI ended with exit code {code}", remedy="read its log above")
+
+
+def _require_free(host: str, port: int) -> None:
+    """Refuse a port that is taken before anything starts: Dagster would only log it, and run a second daemon."""
+    try:
+        with socket.create_server((host, port)):
+            return
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot listen on {host}:{port} ({error.strerror or error})",
+            remedy="stop what listens there, or choose another --port",
+        ) from None

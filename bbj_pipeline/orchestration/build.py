@@ -5,6 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from bbj_pipeline.orchestration.checks import build_source_checks
+from bbj_pipeline.orchestration.dead_runs import build_dead_run_sensor
 from bbj_pipeline.orchestration.failures import retry_policy
 from bbj_pipeline.orchestration.graph import build_source_assets
 from bbj_pipeline.orchestration.io import StageFileIOManager
@@ -32,7 +33,7 @@ def build_definitions(settings: Settings, *, platform: Platform | None = None, m
     checks: list[dg.AssetChecksDefinition] = []
     jobs = []
     schedules: list[dg.ScheduleDefinition] = []
-    sensors: list[dg.SensorDefinition] = []
+    sensors: list[dg.SensorDefinition] = [build_dead_run_sensor()]
     for kind, instances in instances_by_kind(load_sources(settings.sources_file)).items():
         source = source_kinds()[kind]
         assets += build_source_assets(source=source, instances=instances, retry_policy=retry_policy(max_retries))

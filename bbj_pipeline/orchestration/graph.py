@@ -56,7 +56,14 @@ def build_source_assets(
     def at(context: dg.AssetExecutionContext, platform: Platform) -> Workplace:
         return Workplace(by_name[context.partition_key], platform.store, context.run_id)
 
-    def stage(name: str, *, code_version: str, kinds: set[str], upstream: Sequence[str] = ()) -> Callable[..., Any]:
+    def stage(
+        name: str,
+        *,
+        code_version: str,
+        kinds: set[str],
+        upstream: Sequence[str] = (),
+        check_specs: Sequence[dg.AssetCheckSpec] = (),
+    ) -> Callable[..., Any]:
         return dg.asset(
             key=[kind, name],
             ins={upstream_name: dg.AssetIn(key=[kind, upstream_name]) for upstream_name in upstream},
@@ -67,6 +74,7 @@ def build_source_assets(
             io_manager_key="stage_files",
             code_version=code_version,
             retry_policy=retry_policy,
+            check_specs=list(check_specs),
         )
 
     @stage(RAW_EXPORT, code_version=source.parser_version, kinds={"python"})
@@ -105,19 +113,33 @@ def build_source_assets(
             )
         )
 
-    @stage(PGVECTOR_TABLE, code_version=__version__, kinds={"postgres"}, upstream=[CHUNKS, EMBEDDINGS])
+    nothing_withheld = dg.AssetCheckSpec(
+        "nothing_withheld",
+        asset=dg.AssetKey([kind, PGVECTOR_TABLE]),
+        description="No deletion waits: the export was complete, and not too much of it had vanished.",
+        partitions_def=partitions,
+    )
+
+    @stage(
+        PGVECTOR_TABLE,
+        code_version=__version__,
+        kinds={"postgres"},
+        upstream=[CHUNKS, EMBEDDINGS],
+        check_specs=[nothing_withheld],
+    )
     def pgvector_table(
         context: dg.AssetExecutionContext,
         platform: dg.ResourceParam[Platform],
         chunks: StageFile,
         embeddings: StageFile,
-    ) -> dg.MaterializeResult[None]:
+    ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster wants the bare class here
         started = time.perf_counter()
         with classified():
             outcome = publish_chunks(at(context, platform), chunks, embeddings, platform.database, platform.embedder)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(embeddings.info.data_version),
             metadata=_metadata(outcome.counts, started) | publication_metadata(outcome),
+            check_results=[withheld_result(outcome, complete=embeddings.info.complete)],
         )
 
     return [raw_export, parsed_topics, tagged_docs, chunks, embeddings, pgvector_table]
@@ -129,11 +151,27 @@ def publication_metadata(outcome: PublishOutcome) -> dict[str, Any]:
         "status": outcome.status,
         "publication": outcome.publication_id,
         "withheld": len(outcome.withheld),
+        "kept": len(outcome.kept),
     }
-    if outcome.withheld:
-        listed = "\n".join(f"- `{key}`" for key in outcome.withheld[:100])
-        shown["withheld_documents"] = dg.MetadataValue.md(f"{len(outcome.withheld)} documents stay served:\n\n{listed}")
+    if outcome.kept:
+        listed = "\n".join(f"- `{key}`" for key in outcome.kept[:100])
+        shown["kept_documents"] = dg.MetadataValue.md(f"Rejected now, served as they were:\n\n{listed}")
     return shown
+
+
+def withheld_result(outcome: PublishOutcome, *, complete: bool) -> dg.AssetCheckResult:
+    """Return the check of a publication's deletions: it fails with the list of documents whose deletion waits."""
+    if not outcome.withheld:
+        return dg.AssetCheckResult(check_name="nothing_withheld", passed=True, description="no deletion waits")
+    reason = "too many vanished at once" if complete else "not everything could be fetched"
+    listed = "\n".join(f"- `{key}`" for key in outcome.withheld[:100])
+    return dg.AssetCheckResult(
+        check_name="nothing_withheld",
+        passed=False,
+        description=f"{len(outcome.withheld)} documents are gone from the export and stay served, because {reason}. "
+        "Remedy: restore the export and run again",
+        metadata={"withheld": len(outcome.withheld), "documents": dg.MetadataValue.md(listed)},
+    )
 
 
 def _output(step: Callable[[], StepResult]) -> dg.Output[StepResult]:

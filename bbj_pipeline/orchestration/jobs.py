@@ -5,6 +5,8 @@ A run of an unchanged instance recognises its input in every stage and costs nex
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -17,10 +19,13 @@ from bbj_pipeline.orchestration.graph import partitions_of
 from bbj_pipeline.sources.config import ConfiguredInstance
 from bbj_pipeline.sources.contract import Source
 
-__all__ = ["NIGHTLY", "build_refresh_job", "build_schedules", "refresh_job_name"]
+__all__ = ["NIGHTLY", "build_refresh_job", "build_schedules", "refresh_job_name", "schedule_name"]
 
 NIGHTLY = "0 2 * * *"
 """Cron expression of instances that name no schedule of their own."""
+
+_PLAIN_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_LONGEST_READABLE = 80
 
 
 def refresh_job_name(kind: str) -> str:
@@ -42,8 +47,9 @@ def build_refresh_job(*, source: Source[Any], instances: Sequence[ConfiguredInst
 def build_schedules(
     *, job: UnresolvedAssetJobDefinition, instances: Sequence[ConfiguredInstance]
 ) -> list[dg.ScheduleDefinition]:
-    """Build a schedule for each distinct (cron, time zone) of a kind's instances; the nightly one bears the kind's name.
+    """Build a schedule for each distinct (cron, time zone) of a kind's instances.
 
+    The default one is named ``<kind>_nightly``, the others after their instances, see ``schedule_name``.
     Raises ``ConfigurationError`` naming the instance for a schedule that is no cron expression.
     """
     groups: dict[tuple[str, str], list[str]] = {}
@@ -56,16 +62,29 @@ def build_schedules(
             )
         groups.setdefault(when, []).append(item.ref.instance)
     return [
-        _schedule(job, cron, timezone, names, nightly=(cron, timezone) == (NIGHTLY, "UTC"))
+        _schedule(job, cron, timezone, sorted(names), nightly=(cron, timezone) == (NIGHTLY, "UTC"))
         for (cron, timezone), names in sorted(groups.items())
     ]
+
+
+def schedule_name(kind: str, names: Sequence[str]) -> str:
+    """Return the name of the schedule that refreshes the instances ``names`` of ``kind``: ``mdx__guide``, ``mdx__one__two``.
+
+    Dagster allows letters, digits and ``_``. Names of letters and digits joined by single ``-`` keep their words, with ``_``
+    for ``-`` and ``__`` between kind and names, which no nightly schedule, job or sensor has. Where that would not tell
+    instances apart (``a.b``, ``a_b``) or grow long, capital hexadecimal digits of all names follow.
+    """
+    readable = "__".join([kind, *(re.sub("[^a-z0-9]", "_", name) for name in names)])
+    if len(readable) <= _LONGEST_READABLE and all(_PLAIN_NAME.fullmatch(name) for name in names):
+        return readable
+    digest = hashlib.sha256("\n".join(names).encode()).hexdigest()[:12].upper()
+    return f"{readable[:_LONGEST_READABLE]}__X{digest}"
 
 
 def _schedule(
     job: UnresolvedAssetJobDefinition, cron: str, timezone: str, names: list[str], *, nightly: bool
 ) -> dg.ScheduleDefinition:
     kind = job.name.removesuffix("_refresh")
-    suffix = "nightly" if nightly else "_".join(names).replace("-", "_").replace(".", "_")
 
     def requests(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
         tick = context.scheduled_execution_time.isoformat()
@@ -73,7 +92,7 @@ def _schedule(
             yield dg.RunRequest(run_key=f"{kind}/{name}@{tick}", partition_key=name)
 
     return dg.ScheduleDefinition(
-        name=f"{kind}_{suffix}",
+        name=f"{kind}_nightly" if nightly else schedule_name(kind, names),
         cron_schedule=cron,
         execution_timezone=timezone,
         job=job,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bbj_pipeline.orchestration.expectations import Verdict, validate
-from bbj_pipeline.records import GENERATIONS
+from bbj_pipeline.records import GENERATIONS, WITHDRAWN_CODES
 from bbj_pipeline.storage.stage_files import StageFile
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QUALITY_VERSION", "Finding", "judge_chunks", "judge_rejects", "judge_tags"]
 
-QUALITY_VERSION = "1"
+QUALITY_VERSION = "2"
 """Part of what a remembered finding depends on: raise it when an expectation changes."""
 
 _WORST = 20
@@ -38,13 +38,14 @@ class Finding:
 def judge_rejects(file: StageFile, *, limit: float) -> Finding:
     """Check how many documents an instance's parser refused; the metadata lists them by reason."""
     frame = _frame(file, ["key", "reject_code", "reject_reason"])
-    frame["rejected"] = frame["reject_code"].notna().astype(float)
+    broken = frame["reject_code"].notna() & ~frame["reject_code"].isin(list(WITHDRAWN_CODES))
+    frame["rejected"] = broken.astype(float)
     verdict = _verdict(frame, [(f"at most {limit:.0%} of the documents are rejected", *_mean_between("rejected", 0.0, limit))])
     rejects = frame[frame["rejected"] > 0]
     listed = [f"- `{row.key}`: {row.reject_code}: {row.reject_reason}" for row in rejects.head(_WORST).itertuples()]
     return _result(
         verdict,
-        remedy="correct the export, or raise max_reject_share of the instance in sources.yaml",
+        remedy=f"correct the export ({', '.join(rejects['key'].head(3))}), or raise max_reject_share in sources.yaml",
         numbers={"documents": len(frame), "rejected": len(rejects)},
         texts={"rejects": "\n".join(listed) or "none"},
     )

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import dagster as dg
 
+from bbj_pipeline.orchestration.dead_runs import close_dead_runs, process_tags
 from bbj_pipeline.orchestration.jobs import refresh_job_name
 from bbj_pipeline.orchestration.stage_names import CHUNKS, EMBEDDINGS, PARSED_TOPICS, PGVECTOR_TABLE, STAGES
 from bbj_pipeline.records import InstanceRef
@@ -38,7 +39,11 @@ class InstanceReport:
 def refresh(
     definitions: dg.Definitions, instance: dg.DagsterInstance, refs: Sequence[InstanceRef], *, log_level: str
 ) -> Iterator[InstanceReport]:
-    """Run the refresh job of every instance in ``refs``; a failed one is reported and the next goes on."""
+    """Run the refresh job of every instance in ``refs``; a failed one is reported and the next goes on.
+
+    Raises ``KeyboardInterrupt`` after the report of the instance in whose run it was interrupted.
+    """
+    close_dead_runs(instance)
     for ref in refs:
         job = definitions.resolve_job_def(refresh_job_name(ref.kind))
         result = job.execute_in_process(
@@ -46,8 +51,18 @@ def refresh(
             instance=instance,
             raise_on_error=False,
             run_config={"loggers": {"console": {"config": {"log_level": log_level}}}},
+            tags=process_tags(),
         )
         yield _report(ref, result)
+        if _interrupted(result):
+            raise KeyboardInterrupt
+
+
+def _interrupted(result: dg.ExecuteInProcessResult) -> bool:
+    """Dagster turns an interrupt into a failed step; here it becomes one again."""
+    names = {"DagsterExecutionInterruptedError", "KeyboardInterrupt"}
+    failures = (event.step_failure_data.error for event in result.all_events if event.is_step_failure)
+    return any(error is not None and error.cls_name in names for error in failures)
 
 
 def _report(ref: InstanceRef, result: dg.ExecuteInProcessResult) -> InstanceReport:
@@ -88,7 +103,7 @@ def _metadata(result: dg.ExecuteInProcessResult, ref: InstanceRef, stage: str) -
 def _error(ref: InstanceRef, result: dg.ExecuteInProcessResult) -> str:
     """Return the first failure in a person's words: a failed check's description, or what the step raised."""
     for evaluation in result.get_asset_check_evaluations():
-        if not evaluation.passed:
+        if evaluation.blocking and not evaluation.passed:
             return f"{ref} {evaluation.asset_key.path[-1]}: {evaluation.check_name} failed: {evaluation.description}"
     for event in result.all_events:
         if event.is_step_failure:

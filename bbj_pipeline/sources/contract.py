@@ -66,6 +66,24 @@ class SourceOptions(BaseModel):
     schedule: str | None = Field(default=None, description="Cron expression that replaces the nightly default.")
     timezone: str = Field(default="UTC", description="IANA time zone of the schedule.")
 
+    @field_validator("public_url")
+    @classmethod
+    def _placeholder(cls, template: str | None) -> str | None:
+        if template is not None:
+            rest = template.replace("{path}", "")
+            if rest == template:
+                raise ValueError(f"{template!r} has no {{path}}, so all documents would have one URL")
+            if "{" in rest or "}" in rest:
+                raise ValueError(f"{template!r} has a brace that is not of {{path}}, the only placeholder")
+        return template
+
+    @field_validator("schedule")
+    @classmethod
+    def _not_blank(cls, cron: str | None) -> str | None:
+        if cron is not None and not cron.strip():
+            raise ValueError("it is empty; leave it out for the nightly default, or write a cron expression")
+        return cron
+
     @field_validator("timezone")
     @classmethod
     def _known_timezone(cls, name: str) -> str:
@@ -80,12 +98,16 @@ OptionsT = TypeVar("OptionsT", bound=SourceOptions)
 
 
 class Source(ABC, Generic[OptionsT]):
-    """One source kind. Instances are stateless; all state is in the options and the raw documents."""
+    """One source kind. Instances are stateless; all state is in the options and the raw documents.
+
+    ``parse_options`` names the options that ``parse`` reads: only a change in one of them makes documents parsed again.
+    """
 
     kind: ClassVar[str]
     title: ClassVar[str]
     parser_version: ClassVar[str]
     default_doc_type: ClassVar[DocType] = "concept"
+    parse_options: ClassVar[frozenset[str]] = frozenset({"public_url"})
     options_type: type[OptionsT]
 
     @abstractmethod

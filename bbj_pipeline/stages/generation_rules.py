@@ -1,10 +1,11 @@
 """The cues of the four user interface generations and of the universal language: a table, and nothing else.
 
 A cue counts only in the places it names. ``code`` is a code block in BBj or in no named language; ``any-code`` a code block in
-any language; ``identifier`` stands for API names and syntax quoted in running text; ``prose`` for phrases; ``title``, ``path``
-and ``condition`` for what surrounds the text. A label is given at a weight of 1 (see ``tagging``): a cue of weight 0.5 needs
-company or a second block. ``needs`` are literals of which one must occur before the pattern is tried: that makes tagging fast.
-Patterns are matched on lower-case text, those with ``case`` on the text as written.
+any language; ``identifier`` stands for API names and syntax quoted in running text; ``prose`` for phrases; ``heading`` for the
+headings in it; ``title``, ``path`` and ``condition`` for what surrounds the text. A label is given at a weight of 1 (see
+``tagging``): a cue of weight 0.5 needs company or a second block. A cue that ``names`` its generation is enough by itself where
+no other generation is spoken of. ``needs`` are literals of which one must occur before the pattern is tried: that makes
+tagging fast. Patterns are matched on lower-case text, those with ``case`` on the text as written.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from bbj_pipeline.records import Generation
 
 __all__ = ["RULES", "Place", "Rule"]
 
-Place = Literal["code", "any-code", "identifier", "prose", "title", "path", "condition"]
+Place = Literal["code", "any-code", "identifier", "prose", "heading", "title", "path", "condition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,13 @@ class Rule:
     weight: float
     note: str
     case: bool = False
+    names: bool = False
 
 
 _CODE: tuple[Place, ...] = ("code",)
 _QUOTED: tuple[Place, ...] = ("code", "identifier", "title")
 _PROSE: tuple[Place, ...] = ("prose",)
-_AROUND: tuple[Place, ...] = ("title", "path", "condition")
+_AROUND: tuple[Place, ...] = ("heading", "title", "path", "condition")
 
 _CONTROLS = (
     r"window|childwindow|button|checkbox|radiobutton|groupbox|edit|cedit|inpute|inputn|inputd|statictext|static|listbox|"
@@ -72,6 +74,7 @@ _CHARACTER: tuple[Rule, ...] = (
         1,
         "reads from the terminal; INPUT (channel) is file input and does not count",
     ),
+    Rule("character", "INPUT verb", ("title",), ("input",), r"^input verb\b", 1, "its page of the language reference"),
     Rule("character", "INPUT statement", ("identifier",), ("INPUT",), r"\bINPUT (?:statements?|verb)\b", 0.5, "", case=True),
     Rule(
         "character",
@@ -81,18 +84,19 @@ _CHARACTER: tuple[Rule, ...] = (
         r"\bcharacter[- ](?:mode|ui|user interface|based|terminals?|screens?|applications?|programs?)\b",
         0.5,
         "a phrase",
+        names=True,
     ),
-    Rule("character", "green screen", _PROSE, ("green",), r"\bgreen[- ]screens?\b", 0.5, "a phrase"),
+    Rule("character", "green screen", _PROSE, ("green",), r"\bgreen[- ]screens?\b", 0.5, "a phrase", names=True),
     Rule("character", "dumb terminal", _PROSE, ("terminal",), r"\b(?:dumb|ascii|serial) terminals?\b", 0.5, "a phrase"),
     Rule("character", "terminal mnemonic", _PROSE, ("mnemonic",), r"\bterminal mnemonics?\b", 0.5, "a phrase"),
     Rule(
         "character",
-        "character in title or path",
+        "character in title, heading or path",
         _AROUND,
         ("character", "green", "cui"),
         r"\bcharacter[ _-]?(?:mode|ui|based|terminal)\b|\bgreen[ _-]screen\b|(?:^|[/_ -])cui(?=$|[/_. -])|/character/",
         1,
-        "a whole document or folder",
+        "a section, a whole document or a folder",
     ),
 )
 
@@ -130,15 +134,24 @@ _VPRO5: tuple[Rule, ...] = (
         1,
         "event loop over the SYSGUI channel",
     ),
-    Rule("vpro5", "Visual PRO/5", _PROSE, ("visual pro", "vpro"), r"\bvisual pro(?:/| ?)5\b|\bvpro/?5\b", 0.5, "a name"),
     Rule(
         "vpro5",
-        "Visual PRO/5 in title or path",
+        "Visual PRO/5",
+        _PROSE,
+        ("visual pro", "vpro"),
+        r"\bvisual pro(?:/| ?)5\b|\bvpro/?5\b",
+        0.5,
+        "a name",
+        names=True,
+    ),
+    Rule(
+        "vpro5",
+        "Visual PRO/5 in title, heading or path",
         _AROUND,
         ("vpro", "visual"),
         r"vpro/?5|\bvisual[ _-]?pro(?:[/ _-]?5)?\b",
         1,
-        "a whole document or folder",
+        "a section, a whole document or a folder",
     ),
 )
 
@@ -161,16 +174,16 @@ _BBJ_GUI: tuple[Rule, ...] = (
         "a class of the BBj GUI",
     ),
     Rule("bbj-gui", "API page of a GUI class", ("title",), ("bbj",), _GUI_CLASS_TITLE, 1, "see the same cue of dwc"),
-    Rule("bbj-gui", "BBj GUI", _PROSE, ("bbj gui", "bbj-gui"), r"\bbbj[ -]gui\b", 0.5, "a name"),
+    Rule("bbj-gui", "BBj GUI", _PROSE, ("bbj gui", "bbj-gui"), r"\bbbj[ -]gui\b", 0.5, "a name", names=True),
     Rule("bbj-gui", "Swing", _PROSE, ("Swing",), r"\b(?:Java )?Swing\b", 0.5, "the toolkit below the BBj GUI", case=True),
     Rule(
         "bbj-gui",
-        "BBj GUI in title or path",
+        "BBj GUI in title, heading or path",
         _AROUND,
         ("gui", "swing"),
         r"\bbbj[ _-]?gui\b|(?:^|[/_ -])swing(?=$|[/_. -])",
         1,
-        "a whole document or folder",
+        "a section, a whole document or a folder",
     ),
     Rule(
         "bbj-gui",
@@ -237,18 +250,27 @@ _DWC: tuple[Rule, ...] = (
         0.5,
         "a hint",
     ),
-    Rule("dwc", "DWC", _PROSE, ("DWC",), r"\bDWC\b", 0.5, "Dynamic Web Client", case=True),
-    Rule("dwc", "Dynamic Web Client", _PROSE, ("dynamic web",), r"\bdynamic web client\b", 0.5, "the name in full"),
-    Rule("dwc", "BUI", _PROSE, ("BUI",), r"\bBUI\b", 0.5, "Browser User Interface, the forerunner", case=True),
-    Rule("dwc", "Browser User Interface", _PROSE, ("browser user",), r"\bbrowser user interface\b", 0.5, "the name in full"),
+    Rule("dwc", "DWC", _PROSE, ("DWC",), r"\bDWC\b", 0.5, "Dynamic Web Client", case=True, names=True),
+    Rule("dwc", "Dynamic Web Client", _PROSE, ("dynamic web",), r"\bdynamic web client\b", 0.5, "the name in full", names=True),
+    Rule("dwc", "BUI", _PROSE, ("BUI",), r"\bBUI\b", 0.5, "Browser User Interface, the forerunner", case=True, names=True),
     Rule(
         "dwc",
-        "DWC in title or path",
+        "Browser User Interface",
+        _PROSE,
+        ("browser user",),
+        r"\bbrowser user interface\b",
+        0.5,
+        "the name in full",
+        names=True,
+    ),
+    Rule(
+        "dwc",
+        "DWC in title, heading or path",
         _AROUND,
         ("dwc", "bui", "dynamic web"),
         r"(?:^|[\W_])(?:dwc|bui)(?=$|[\W_])|\bdynamic[ _-]web[ _-]client\b",
         1,
-        "a whole document or folder",
+        "a section, a whole document or a folder",
     ),
     Rule(
         "dwc",
@@ -358,6 +380,17 @@ _ALL: tuple[Rule, ...] = (
         "",
     ),
     Rule("all", "keyed file named", _PROSE, ("mkeyed", "xkeyed", "vkeyed"), r"\b[mxv]keyed\b", 0.5, "file types of BBj"),
+    Rule("all", "error number in title", ("title",), ("error",), r"^(?:bbj )?error !?\d{1,3}\b", 0.5, "errors of the language"),
+    Rule(
+        "all",
+        "KEY=/DOM=/END= named",
+        ("identifier",),
+        ("KEY=", "DOM=", "END=", "ERR="),
+        r"\b(?:KEY|DOM|END|ERR)=",
+        0.5,
+        "options of file input and output quoted",
+        case=True,
+    ),
     Rule(
         "all",
         "verb in title",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bbj_pipeline.records import GENERATIONS, DocType, Evidence, Generation, TaggedDoc, Topic
@@ -18,25 +18,44 @@ from bbj_pipeline.stages.generation_rules import RULES, Place, Rule
 
 __all__ = ["TAGGER_VERSION", "tag"]
 
-TAGGER_VERSION = "1"
+TAGGER_VERSION = "2"
 
 _THRESHOLD = 1.0
 """Weight at which a label is given: one cue of code, or two weak ones."""
 _MOST_BLOCKS = 3
 """A cue counts once a block, in at most this many blocks: a word repeated all through a page proves no more than that."""
+_PASSING = 3.0
+"""From this weight on running text alone gives a label to a page whose title names another generation; below, it mentions."""
 _NEGATION_REACH = 60
 
+_ON_THE_WAY = re.compile(r"\b(?:from .+ to|moving|migrat\w+|moderni[sz]\w+|porting|convert\w*)\b", re.IGNORECASE)
+_CAPTION = 32
+"""Characters of a paragraph that is a heading in disguise, such as the label of a tab: at most so many, and no full stop."""
+_RUNNING: frozenset[Place] = frozenset({"prose", "identifier"})
 _BBJ_CODE = frozenset({"", "bbj", "bbx", "basic", "text", "txt", "plaintext", "plain", "none", "src", "bbjt"})
 _NEGATION = re.compile(
     r"\b(?:unlike|not(?! only| just)|no longer|never|without|cannot|instead of|rather than|as opposed to|"
     r"in contrast (?:to|with)|compared (?:to|with)|versus|vs\.?|than|except|neither|nor|"
     # a legacy page that names its successor is not about the successor
     r"superseded by|replaced by|successor|(?:modern|newer) equivalent|(?:for|in) new (?:development|code|programs?))"
-    r"\b.*$|n['’]t\b.*$",
+    r"\b.*$|n['’]t\b.*$|"
+    r"\b(?:like|similar to|as (?:in|with|for))(?: in)?(?: the| an?)?\s*$",
     re.IGNORECASE,
 )
-_SEE_ALSO = frozenset({"see also", "related", "related topics", "related links", "further reading"})
-"""Sections of links: what they name are other documents."""
+_ELSEWHERE = frozenset(
+    {
+        "see also",
+        "related",
+        "related topics",
+        "related links",
+        "further reading",
+        "in later generations",
+        "in other generations",
+        "modern equivalent",
+        "modern equivalents",
+    }
+)
+"""Sections that point elsewhere: what they name are other documents."""
 _SENTENCE_BREAK = re.compile(r"(?<!vs)[.!?:;]\s|\n")
 
 
@@ -50,6 +69,17 @@ class _Text:
     wheres: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the cues gave: weights and evidence; the labels a title is about, those with more than running text, those named."""
+
+    weights: Mapping[Generation, float]
+    evidence: Sequence[Evidence]
+    about: set[Generation]
+    firm: set[Generation]
+    named: set[Generation]
+
+
 _COMPILED: tuple[tuple[Rule, re.Pattern[str]], ...] = tuple((rule, re.compile(rule.pattern)) for rule in RULES)
 
 
@@ -59,10 +89,8 @@ def tag(topic: Topic, *, default_generations: tuple[Generation, ...] = (), defau
     ``default_generations`` is a hint of the source: it labels a topic only when no cue is found. ``all`` is given to a topic
     of the universal language, that is with its cues and without those of a user interface.
     """
-    weights, evidence = _weigh(topic)
-    labels = {label for label, weight in weights.items() if weight >= _THRESHOLD}
-    if labels - {"all"}:
-        labels.discard("all")
+    found = _weigh(topic)
+    labels, evidence = _labels(found), found.evidence
     kept = tuple(item for item in evidence if item.label in labels)
     if not labels and not evidence:
         labels = set(default_generations)
@@ -71,11 +99,32 @@ def tag(topic: Topic, *, default_generations: tuple[Generation, ...] = (), defau
     return TaggedDoc(topic, tuple(label for label in GENERATIONS if label in labels), kept, doc_type, reason)
 
 
-def _weigh(topic: Topic) -> tuple[dict[Generation, float], list[Evidence]]:
+def _labels(found: _Found) -> set[Generation]:
+    """Return the labels that the weights give.
+
+    Two rules beside the threshold: a title says what a page is about, so what only its running text mentions must be mentioned
+    often; and a name is enough where nothing gives a label and no other user interface is spoken of.
+    """
+    labels = {label for label, weight in found.weights.items() if weight >= _THRESHOLD}
+    if found.about:
+        kept = found.about | found.firm | {"all"}
+        labels = {label for label in labels if label in kept or found.weights[label] >= _PASSING}
+    if labels - {"all"}:
+        labels.discard("all")
+    spoken_of = set(found.weights) - {"all"}
+    if not labels and len(spoken_of) == 1:
+        labels = spoken_of & found.named
+    return labels
+
+
+def _weigh(topic: Topic) -> _Found:
     """Return the weight of each label and the evidence, one a cue and kind of text, at its first place."""
     texts = _texts(topic)
     weights: defaultdict[Generation, float] = defaultdict(float)
     evidence: list[Evidence] = []
+    titled: set[Generation] = set()
+    firm: set[Generation] = set()
+    named: set[Generation] = set()
     for rule, pattern in _COMPILED:
         for place in _distinct(rule.places):
             text = texts.get(place)
@@ -86,7 +135,24 @@ def _weigh(topic: Topic) -> tuple[dict[Generation, float], list[Evidence]]:
                 weight = rule.weight * len(wheres)
                 weights[rule.label] += weight
                 evidence.append(Evidence(rule.label, rule.cue, wheres[0], weight))
-    return dict(weights), evidence
+                if place == "title" and rule.weight >= _THRESHOLD:
+                    titled.add(rule.label)
+                if place not in _RUNNING:
+                    firm.add(rule.label)
+                if rule.names:
+                    named.add(rule.label)
+    return _Found(weights, evidence, _about(topic.title, titled), firm, named)
+
+
+def _about(title: str, titled: set[Generation]) -> set[Generation]:
+    """Return what a page with this title confines itself to, nothing where it leads from one generation to another.
+
+    The objects of the BBj GUI are those of the browser client: a title that names one does not rule out the other.
+    """
+    if _ON_THE_WAY.search(title):
+        return set()
+    about = titled - {"all"}
+    return about | {"dwc"} if "bbj-gui" in about else about
 
 
 def _distinct(places: tuple[Place, ...]) -> Iterator[Place]:
@@ -102,10 +168,10 @@ def _places_of(rule: Rule, pattern: re.Pattern[str], text: _Text, place: Place) 
     if not any(literal in searched for literal in rule.needs):
         return []
     found: list[str] = []
-    in_prose = place in ("prose", "identifier")
+    in_sentence = place in _RUNNING or place == "heading"
     match = pattern.search(searched)
     while match is not None:
-        if in_prose and _negated(text.written, match.start()):
+        if in_sentence and _negated(text.written, match.start()):
             next_position = match.end()
         else:
             part = bisect_right(text.starts, match.start())
@@ -128,13 +194,18 @@ def _texts(topic: Topic) -> dict[Place, _Text]:
     code: list[tuple[str, str]] = []
     other: list[tuple[str, str]] = []
     prose: list[tuple[str, str]] = []
-    links_level = 0  # of the heading of the section of links that we are in
+    headings: list[tuple[str, str]] = []
+    elsewhere = 0  # of the heading of the section that we are in and that points elsewhere
     for number, block in enumerate(topic.blocks):
         where = f"block {number}"
-        if block.type == "heading" and (not links_level or (block.level or 1) <= links_level):
-            links_level = (block.level or 1) if block.text.strip(" :").casefold() in _SEE_ALSO else 0
-        if links_level:
+        if block.type == "heading" and (not elsewhere or (block.level or 1) <= elsewhere):
+            elsewhere = (block.level or 1) if block.text.strip(" :").casefold() in _ELSEWHERE else 0
+        if elsewhere:
             continue
+        if block.type == "heading" or (
+            block.type == "paragraph" and len(block.text) <= _CAPTION and block.text.rstrip()[-1:] not in tuple(".!?:;,")
+        ):
+            headings.append((where, block.text))
         if block.type != "code":
             prose.append((where, block.text if block.title is None else f"{block.title}\n{block.text}"))
         elif (block.language or "").casefold() in _BBJ_CODE:
@@ -149,6 +220,7 @@ def _texts(topic: Topic) -> dict[Place, _Text]:
         ("any-code", _text(other)),
         ("identifier", running),
         ("prose", running),
+        ("heading", _text(headings)),
         ("title", _text([("title", topic.title)])),
         ("path", _text([("path", path)])),
         ("condition", _text([("condition", " ".join(map(str, conditions)))]) if isinstance(conditions, list) else None),

@@ -220,7 +220,10 @@ def _register_vector(connection: Connection) -> None:
         try:
             register_vector(connection)
         except psycopg.ProgrammingError:
-            raise SchemaError("the database has no vector type yet", remedy="run 'bbj-pipeline migrate'") from None
+            raise SchemaError(
+                "nothing was ever published in this database",
+                remedy="run 'bbj-pipeline run' first, or point BBJ_DATA_DIR or BBJ_DATABASE_URL to where it was published",
+            ) from None
 
 
 def _first_line(error: psycopg.Error) -> str:

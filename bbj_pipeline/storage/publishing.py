@@ -7,7 +7,7 @@ compares, copies, deletes within the deletion guard, and records the publication
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from bbj_pipeline.errors import RejectedInput
-from bbj_pipeline.records import InstanceRef
+from bbj_pipeline.records import InstanceRef, content_hash
 from bbj_pipeline.storage.database import Connection, Database
 from bbj_pipeline.storage.queries import query
 from bbj_pipeline.storage.rows import (
@@ -43,7 +43,9 @@ ANALYZE_SHARE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """What a publication did, in chunks; ``documents_deleted`` and the keys ``withheld`` are documents.
+    """What a publication did, in chunks; ``documents_deleted``, ``withheld`` and ``kept`` are documents.
+
+    ``withheld`` wait for a complete or believable listing; ``kept`` are served as they were because they are broken now.
 
     ``active`` tells whether search reads the space published to; a new space waits until every instance is complete in it.
     """
@@ -56,6 +58,7 @@ class PublishResult:
     unchanged: int = 0
     documents_deleted: int = 0
     withheld: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
     space_id: int = 0
     active: bool = True
 
@@ -79,6 +82,7 @@ def publish(
     run_id: str,
     code_versions: Mapping[str, str],
     complete: bool = True,
+    broken: Collection[str] = (),
     approve_deletions: bool = False,
 ) -> PublishResult:
     """Make ``rows`` the served chunks of ``ref`` in the embedding space of ``fingerprint``, in one transaction.
@@ -86,14 +90,17 @@ def publish(
     ``rows`` is called once or twice and must give the same rows each time, one at a time; memory does not grow with their
     number. The same ``input_version`` as the current publication writes nothing. Chunks of documents that are gone are
     deleted, unless the listing was not ``complete`` or the deletion guard holds; those documents are ``withheld``, and
-    ``approve_deletions`` overrides both. Raises ``RejectedInput`` when two rows are one chunk and ``ModelError`` for a vector
+    ``approve_deletions`` overrides both. Documents whose raw or document key is in ``broken`` are not gone: their rows stay.
+    Raises ``RejectedInput`` when two rows are one chunk and ``ModelError`` for a vector
     of another shape; whatever is raised, also by ``rows``, leaves the served rows as they were.
     """
     with db.connection() as connection:
         space = prepare_space(connection, fingerprint, dimension)
         with connection.transaction():
-            job = _Publication(connection, ref, space, rows)
-            result = job.run(f"{ROW_VERSION}:{input_version}", run_id, code_versions, complete, approve_deletions)
+            job = _Publication(connection, ref, space, rows, frozenset(broken))
+            # A document that was broken and is now gone changes no row that is to be written, but one that is to be deleted.
+            version = f"{ROW_VERSION}:{input_version}:{content_hash(sorted(job.broken))[:16]}"
+            result = job.run(version, run_id, code_versions, complete, approve_deletions)
         written = result.inserted + result.updated + result.deleted
         if written > ANALYZE_SHARE * (result.unchanged + written):
             connection.execute(sql.SQL("analyze {}, documents, chunk_counts").format(space.chunks))
@@ -108,6 +115,7 @@ class _Publication:
     ref: InstanceRef
     space: Space
     rows: Callable[[], Iterator[PublishRow]]
+    broken: frozenset[str]
 
     @property
     def instance(self) -> dict[str, Any]:
@@ -124,7 +132,8 @@ class _Publication:
                 publication_id=current[0], status="unchanged", unchanged=current[4], space_id=self.space.id, active=active
             )
         counts = self._stage()
-        vanished, withheld = self._vanished(complete=complete, approve=approve)
+        # An export without a single document is an unmounted folder sooner than a source that was emptied.
+        vanished, withheld, kept = self._vanished(complete=complete and counts.documents > 0, approve=approve)
         record = {"run_id": run_id, "input_version": input_version, "complete": complete}
         publication = self._one("insert_publication", **record, code_versions=Jsonb(dict(code_versions)))
         assert publication is not None
@@ -135,10 +144,11 @@ class _Publication:
             status="published",
             inserted=counts.inserted,
             updated=counts.updated,
-            deleted=self._delete(vanished, withheld),
+            deleted=self._delete(vanished, [*withheld, *kept]),
             unchanged=counts.chunks - counts.inserted - counts.updated,
             documents_deleted=len(vanished),
             withheld=tuple(withheld),
+            kept=tuple(kept),
             space_id=self.space.id,
         )
         self._record(result, counts)
@@ -168,13 +178,15 @@ class _Publication:
         assert counts is not None
         return _Counts(*counts)
 
-    def _vanished(self, *, complete: bool, approve: bool) -> tuple[list[str], list[str]]:
-        """Return the documents to delete and those withheld; one of the two lists is empty."""
-        vanished = [key for (key,) in self.connection.execute(query("select_vanished_documents"), self.instance)]
+    def _vanished(self, *, complete: bool, approve: bool) -> tuple[list[str], list[str], list[str]]:
+        """Return the documents to delete, those withheld (one of the two is empty), and those kept because they are broken."""
+        missing = self.connection.execute(query("select_vanished_documents"), self.instance).fetchall()
+        kept = [key for key, raw_key in missing if key in self.broken or raw_key in self.broken]
+        vanished = [key for key, raw_key in missing if key not in self.broken and raw_key not in self.broken]
         row = self._one("count_documents")
         served = row[0] if row else 0
         too_many = len(vanished) > GUARD_DOCUMENTS and len(vanished) > GUARD_SHARE * served
-        return ([], vanished) if (too_many or not complete) and not approve else (vanished, [])
+        return ([], vanished, kept) if (too_many or not complete) and not approve else (vanished, [], kept)
 
     def _write_changed(self, counts: _Counts, publication_id: int) -> None:
         self.connection.execute(query("create_changed", chunks=self.space.chunks))
@@ -205,10 +217,10 @@ class _Publication:
             for changed in batch:
                 copy.write_row(chunk_values(changed, self.ref, dimension=self.space.dimension, publication_id=publication_id))
 
-    def _delete(self, vanished: list[str], withheld: list[str]) -> int:
+    def _delete(self, vanished: list[str], staying: list[str]) -> int:
         """Delete the chunks that are gone, the vanished documents among them, and renew what is known of documents."""
         deleted = self.connection.execute(
-            query("delete_vanished_chunks", chunks=self.space.chunks), {**self.instance, "withheld": withheld}
+            query("delete_vanished_chunks", chunks=self.space.chunks), {**self.instance, "staying": staying}
         ).rowcount
         if vanished:
             self.connection.execute(query("delete_vanished_documents"), {**self.instance, "doc_keys": vanished})

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +139,29 @@ def test_a_failed_instance_is_an_exit_code(settings: Settings, tmp_path: Path) -
     (report,) = [json.loads(line) for line in done.stdout.splitlines()]
     assert report["status"] == "failed"
     assert f"no export at {tmp_path / 'nowhere'}" in report["error"]
+
+
+def test_an_interrupt_stops_the_whole_command(settings: Settings) -> None:
+    """Ctrl-C during one instance ends the command with 130 instead of going on with the next instance."""
+    assert settings.database_url is not None
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "BBJ_DATA_DIR": str(settings.data_dir),
+        "BBJ_DATABASE_URL": settings.database_url.get_secret_value(),
+    }
+    with subprocess.Popen(
+        [str(PROGRAM), "run"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=120)
+    assert "published" in first
+    assert process.returncode == 130, errors
+    assert errors.rstrip().endswith("stopped")
+    assert len(rest.splitlines()) < 7
+    assert "up to date" not in rest
 
 
 def test_doctor_finds_what_is_wrong(settings: Settings, tmp_path: Path) -> None:

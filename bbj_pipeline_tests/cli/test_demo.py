@@ -1,4 +1,4 @@
-"""The main job of the README, as a process: seven kinds published, one question answered from each, and nothing the second time."""
+"""The main job of the README as a process: seven kinds published, a question answered from each, and then nothing to do."""
 
 from __future__ import annotations
 

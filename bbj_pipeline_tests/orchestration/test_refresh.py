@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from pathlib import Path
 
@@ -121,6 +122,116 @@ def test_a_failed_check_stands_before_publishing(run: Refresh, exports: Path, da
     assert "rejects_bounded" in report.error
     assert "max_reject_share" in report.error
     assert served(database, "mdx/dwc-guide") == before
+
+
+def test_two_files_with_one_key_cost_the_second_file_only(run: Refresh, exports: Path, database: Database) -> None:
+    """The same class in two JavaDoc files is one document and one reject that names both files; when the first file goes,
+    the second takes its place."""
+    config = exports / "sources.yaml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("path: javadoc", "path: javadoc\n    max_reject_share: 1"), encoding="utf-8")
+    first = exports / "javadoc" / "com.basis.bbj.proxies.json"
+    shutil.copyfile(first, exports / "javadoc" / "zz_copy.json")
+    report = run("javadoc/bbj-api")["javadoc/bbj-api"]
+    assert (report.status, report.error) == ("published", None)
+    rows = served(database, "javadoc/bbj-api")
+    assert report.documents["rejected"] > 1
+    first.unlink()
+    again = run("javadoc/bbj-api")["javadoc/bbj-api"]
+    assert again.documents["rejected"] == 1
+    assert served(database, "javadoc/bbj-api") == rows
+
+
+def test_only_what_depends_on_an_option_runs_again(run: Refresh, exports: Path) -> None:
+    """A limit of a check parses nothing again; a hint for the tagger tags again; a public URL parses again and is served."""
+    config = exports / "sources.yaml"
+    text = config.read_text(encoding="utf-8")
+    before = run("mdx/dwc-guide")["mdx/dwc-guide"]
+    config.write_text(text.replace("path: mdx/dwc-guide", "path: mdx/dwc-guide\n    min_tag_coverage: 0.1"), encoding="utf-8")
+    limit = run("mdx/dwc-guide")["mdx/dwc-guide"]
+    assert (limit.status, limit.documents["parsed"]) == ("unchanged", 0)
+    config.write_text(text.replace("guide.example.org", "other.example.org"), encoding="utf-8")
+    moved = run("mdx/dwc-guide")["mdx/dwc-guide"]
+    assert moved.documents["parsed"] == before.documents["parsed"]
+    assert moved.rows["updated"] == before.chunks
+    assert moved.embeddings["computed"] == 0
+
+
+def test_an_emptied_export_is_a_failure_and_deletes_nothing(run: Refresh, exports: Path, database: Database) -> None:
+    """An export folder that lost everything (a mount that is gone, a wrong path) fails with a remedy; the rows stay served."""
+    run("mdx/dwc-guide")
+    before = served(database, "mdx/dwc-guide")
+    shutil.rmtree(exports / "mdx" / "dwc-guide")
+    (exports / "mdx" / "dwc-guide").mkdir()
+    report = run("mdx/dwc-guide")["mdx/dwc-guide"]
+    assert report.status == "failed"
+    assert "holds no document of this kind" in (report.error or "")
+    assert served(database, "mdx/dwc-guide") == before
+
+
+def test_too_many_vanished_documents_stay_served(
+    run: Refresh, exports: Path, database: Database, dagster_instance: dg.DagsterInstance
+) -> None:
+    """When more than ten documents and more than a tenth are gone, nothing is deleted and a check lists what waits."""
+    run("flare/bbj-docs")
+    before = served(database, "flare/bbj-docs")
+    topics = sorted((exports / "flare").rglob("*.htm"))
+    for topic in topics[:12]:
+        topic.unlink()
+    report = run("flare/bbj-docs")["flare/bbj-docs"]
+    assert (report.status, report.withheld, report.documents["deleted"]) == ("published", 12, 0)
+    assert served(database, "flare/bbj-docs") == before
+    key = dg.AssetCheckKey(dg.AssetKey(["flare", "pgvector_table"]), "nothing_withheld")
+    event = dagster_instance.event_log_storage.get_asset_check_execution_history(key, limit=1)[0].event
+    assert event is not None
+    assert event.dagster_event is not None
+    evaluation = event.dagster_event.asset_check_evaluation_data
+    assert not evaluation.passed
+    assert "12 documents are gone from the export and stay served" in (evaluation.description or "")
+
+
+def test_a_broken_document_is_served_as_it_was_until_it_is_gone(run: Refresh, exports: Path, database: Database) -> None:
+    """A topic that becomes unreadable keeps its served rows; a draft is withdrawn; a deleted file is deleted."""
+    run("mdx/dwc-guide")
+    before = served(database, "mdx/dwc-guide")
+    broken, drafted = sorted((exports / "mdx" / "dwc-guide").rglob("*.md"))[:2]
+    broken.write_text("---\ntitle: [unclosed\n---\n\n# Broken\n", encoding="utf-8")
+    report = run("mdx/dwc-guide")["mdx/dwc-guide"]
+    assert (report.documents["rejected"], report.documents["deleted"]) == (1, 0)
+    assert served(database, "mdx/dwc-guide") == before
+    assert run("mdx/dwc-guide")["mdx/dwc-guide"].status == "unchanged"
+    drafted.write_text("---\ndraft: true\n---\n\n# Not yet\n", encoding="utf-8")
+    assert run("mdx/dwc-guide")["mdx/dwc-guide"].documents["deleted"] == 1
+    broken.unlink()
+    assert run("mdx/dwc-guide")["mdx/dwc-guide"].documents["deleted"] == 1
+
+
+def documents(database: Database, instance: str) -> set[str]:
+    with database.connection() as connection:
+        rows = connection.execute("select distinct doc_key from doc_chunks where source = %s", (instance,)).fetchall()
+    return {key for (key,) in rows}
+
+
+def test_a_damaged_blob_is_repaired_and_never_served_as_a_reject(
+    run: Refresh, exports: Path, database: Database, platform: Platform
+) -> None:
+    """Damaged stored bytes fail the run with a remedy instead of losing the document; the run after that is whole."""
+    run("mdx/dwc-guide")
+    before = documents(database, "mdx/dwc-guide")
+    page = sorted((exports / "mdx" / "dwc-guide").rglob("*.md"))[0]
+    name = hashlib.sha256(page.read_bytes()).hexdigest()
+    # The same length, so that the export does not notice.
+    blob = Path(platform.store.blobs.locate(name))
+    blob.write_bytes(b"x" * blob.stat().st_size)
+    config = exports / "sources.yaml"
+    text = config.read_text(encoding="utf-8").replace("guide.example.org", "other.example.org")
+    config.write_text(text, encoding="utf-8")
+    failed = run("mdx/dwc-guide")["mdx/dwc-guide"]
+    assert failed.status == "failed"
+    assert "run it again" in (failed.error or "")
+    again = run("mdx/dwc-guide")["mdx/dwc-guide"]
+    assert (again.status, again.documents["rejected"]) == ("published", 0)
+    assert documents(database, "mdx/dwc-guide") == before
 
 
 def test_materialisations_say_what_was_done(run: Refresh, dagster_instance: dg.DagsterInstance, platform: Platform) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import json
+import re
 import shutil
 from pathlib import Path
 
@@ -91,5 +93,52 @@ def test_the_nightly_schedule_requests_every_instance(tmp_path: Path) -> None:
     context = dg.build_schedule_context(scheduled_execution_time=when, repository_def=definitions.get_repository_def())
     tick = nightly.evaluate_tick(context)
     assert sorted(request.partition_key or "" for request in tick.run_requests or []) == ["one", "two"]
-    own = definitions.resolve_schedule_def("mdx_three")
+    own = definitions.resolve_schedule_def("mdx__three")
     assert (own.cron_schedule, own.execution_timezone) == ("30 4 * * 1", "Europe/Berlin")
+
+
+def schedule_names(folder: Path, kinds: dict[str, dict[str, str]]) -> dict[str, list[str]]:
+    """Return the schedules Dagster holds, by name, with what each requests; ``kinds`` is kind → instance → cron."""
+    text = json.dumps(
+        {kind: {name: {"path": "a", "schedule": cron} for name, cron in group.items()} for kind, group in kinds.items()}
+    )
+    (folder / "sources.yaml").write_text(text, encoding="utf-8")  # JSON is YAML
+    repository = build_definitions(Settings(sources_file=folder / "sources.yaml")).get_repository_def()
+    when = datetime.datetime(2026, 3, 1, 2, 0, tzinfo=datetime.UTC)
+    found = {}
+    for schedule in repository.schedule_defs:
+        context = dg.build_schedule_context(scheduled_execution_time=when, repository_def=repository)
+        found[schedule.name] = [request.partition_key or "" for request in schedule.evaluate_tick(context).run_requests or []]
+    return found
+
+
+def test_schedules_are_named_after_their_instances(tmp_path: Path) -> None:
+    """In the common case a schedule's name is readable: the kind and the names of the instances it refreshes."""
+    group = {"guide": "0 2 * * *", "bbj-docs": "5 4 * * *", "one": "0 6 * * *", "two": "0 6 * * *"}
+    assert schedule_names(tmp_path, {"mdx": group}) == {
+        "mdx_nightly": ["guide"],
+        "mdx__bbj_docs": ["bbj-docs"],
+        "mdx__one__two": ["one", "two"],
+    }
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        {"mdx": {"a-b": "0 3 * * *", "a.b": "0 4 * * *", "a_b": "0 5 * * *"}},
+        {"mdx": {"nightly": "0 3 * * *", "docs": "0 2 * * *"}},
+        {"mdx": {"a": "0 3 * * *", "b": "0 3 * * *", "a_b": "0 4 * * *", "a-b": "0 5 * * *"}},
+        {"mdx": {"a": "0 3 * * *", "b": "0 3 * * *", "a--b": "0 4 * * *", "a__b": "0 5 * * *", "a_-b": "0 6 * * *"}},
+        {"flare": {"export-sensor": "0 3 * * *", "export_sensor": "0 4 * * *", "refresh": "0 5 * * *"}},
+        {"mdx": {"a" * 63: "0 3 * * *", **{f"{'a' * 50}-{number}": "0 4 * * *" for number in range(40)}}},
+        {"mdx": {f"{'a' * 50}-{number}": f"{number % 2} 4 * * *" for number in range(40)}},
+    ],
+)
+def test_schedules_of_any_instances_have_names_of_their_own(tmp_path: Path, kinds: dict[str, dict[str, str]]) -> None:
+    """Whatever instances are called, Dagster accepts their schedules, and each instance is requested by exactly one."""
+    found = schedule_names(tmp_path, kinds)
+    assert sorted(name for names in found.values() for name in names) == sorted(
+        name for group in kinds.values() for name in group
+    )
+    assert len(found) == sum(len(set(group.values())) for group in kinds.values())
+    assert all(re.fullmatch("[A-Za-z0-9_]{1,100}", name) for name in found)

@@ -9,6 +9,7 @@ import pytest
 from bbj_pipeline.records import BLOCK_TYPES, RawDocument, Reject, Topic, Unfetched
 from bbj_pipeline.settings import SAMPLES_DIR
 from bbj_pipeline.sources.config import ConfiguredInstance, load_sources
+from bbj_pipeline.sources.contract import SourceOptions
 from bbj_pipeline.sources.registry import source_kinds
 
 INSTANCES = load_sources(SAMPLES_DIR / "sources.yaml")
@@ -90,6 +91,30 @@ def test_topic_keys_are_unique(instance: ConfiguredInstance, exported: list[Any]
     """Two topics of an instance never share a key: it is their identity in the served table."""
     keys = [item.key for items in parsed(instance, exported).values() for item in items if isinstance(item, Topic)]
     assert len(keys) == len(set(keys))
+
+
+class Recorded:
+    """Options that remember which of them were read."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self.names: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in type(self._options).model_fields:
+            self.names.add(name)
+        return getattr(self._options, name)
+
+
+def test_a_parser_reads_no_option_it_does_not_declare(instance: ConfiguredInstance, exported: list[Any]) -> None:
+    """What ``parse`` reads is in ``parse_options``: a change of any other option makes no document parsed again."""
+    content = {found.key: found.content for found in exported if isinstance(found, RawDocument)}
+    recorded: Any = Recorded(instance.options)
+    for found in exported:
+        if isinstance(found, RawDocument) and found.role == "document":
+            list(instance.source.parse(found, recorded, content.__getitem__))
+    assert recorded.names <= instance.source.parse_options
+    assert instance.source.parse_options <= set(type(instance.options).model_fields)
 
 
 def test_parsing_twice_gives_the_same(instance: ConfiguredInstance, exported: list[Any]) -> None:

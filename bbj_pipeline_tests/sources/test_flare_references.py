@@ -136,6 +136,60 @@ def test_what_is_deprecated_superseded_or_not_there_is_not_valid(tmp_path: Path,
     assert found.metadata.get("still_valid") is valid
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<p MadCap:autonum="✔">Use it.</p><p MadCap:autonum="&lt;b&gt;Note: &lt;/b&gt;">This.</p>',
+        '<p><span class="autonumber"><span>✔</span></span>Use it.</p>'
+        '<p data-mc-autonum="&lt;b&gt;Note: &lt;/b&gt;"><span class="autonumber"><span><b>Note: </b></span></span>This.</p>',
+    ],
+    ids=["raw", "compiled"],
+)
+def test_an_automatic_number_is_shown_once_and_apart(tmp_path: Path, body: str) -> None:
+    """The number, which may be markup, stands before the text and is no part of its first word, in raw and compiled topics."""
+    write(tmp_path, {"T.htm": page(body)})
+    assert texts(parse(tmp_path, "T.htm")) == ["✔ Use it.", "Note: This."]
+
+
+def test_the_search_bar_of_the_skin_is_no_content(tmp_path: Path) -> None:
+    """Labels and menus of the skin's parts in a compiled topic go, what stands around them stays."""
+    bar = '<div class="search-bar x mc-component"><span>Filter: </span><ul><li><button>All</button></li></ul></div>'
+    write(tmp_path, {"T.htm": page(f"<h1>Home</h1><form>{bar}</form><p>text</p>")})
+    assert texts(parse(tmp_path, "T.htm")) == ["Home", "text"]
+
+
+VARIABLES = """<CatapultVariableSet>
+<Variable Name="Client" MadCap:conditions="UI.Swing" xmlns:MadCap="http://www.madcapsoftware.com/Schemas/MadCap.xsd">Swing</Variable>
+<Variable Name="Client" Conditions="UI.Web">browser</Variable>
+<Variable Name="Window" EvaluatedDefinition="any">
+<Definition Conditions="UI.Swing">frame</Definition><Definition>page</Definition></Variable>
+</CatapultVariableSet>"""
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ("exclude[UI.Web]", "A frame in the Swing."),
+        ("exclude[UI.Swing]", "A page in the browser."),
+        ("", "A frame in the Swing."),
+    ],
+)
+def test_a_variable_has_its_definition_of_the_target(tmp_path: Path, conditions: str, expected: str) -> None:
+    """Of several conditional definitions the first that is part of the target counts, in topics, titles and links alike."""
+    shown = 'A <MadCap:variable name="V.Window"/> in the <MadCap:variable name="V.Client"/>.'
+    root = write(
+        tmp_path,
+        {
+            "P.flprj": "<CatapultProject/>",
+            "Content/T.htm": page(f'<p>{shown}</p><p><MadCap:xref href="U.htm"/></p>'),
+            "Content/U.htm": page("<p>u</p>", head="<title>A [%=V.Window%] in the [%=V.Client%].</title>"),
+            "Project/VariableSets/V.flvar": VARIABLES,
+        },
+    )
+    assert texts(parse(root, "Content/T.htm", conditions=conditions)) == [expected, expected]
+    assert parse(root, "Content/U.htm", conditions=conditions).title == expected
+
+
 def test_footnotes_are_words_of_their_own(tmp_path: Path) -> None:
     """A note stands in the text where its mark stands, and is not glued to the word that carries the mark."""
     note = "<MadCap:footnote><MadCap:footnoteBlock>note</MadCap:footnoteBlock></MadCap:footnote>"

@@ -17,7 +17,8 @@ from bbj_pipeline.errors import RejectedInput
 from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
 from bbj_pipeline.sources.config import build_options
 from bbj_pipeline.sources.registry import get_source, source_kinds
-from bbj_pipeline_tests.sources.hostile import page, post
+from bbj_pipeline_tests.sources.hostile.builders import page
+from bbj_pipeline_tests.sources.hostile.objects import post
 
 SUFFIX = {
     "flare": ".htm",

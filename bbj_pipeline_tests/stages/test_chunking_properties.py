@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, given, settings
 
 from bbj_pipeline.models import load_tokenizer
 from bbj_pipeline.records import InstanceRef, TaggedDoc
@@ -39,11 +39,9 @@ class UnevenTokenizer:
 
 TOKENIZERS = [WordTokenizer(512), WordTokenizer(64), ByteTokenizer(), UnevenTokenizer(), load_tokenizer(Settings())]
 _FENCE = re.compile(r"^(?:[ \t]*(?:>[ \t]*)*)(`{3,}|~{3,})(.*)$")
-# Shrinking a document of hundreds of words takes minutes and rarely makes it clearer.
-QUICK = settings(
-    max_examples=25,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+# Documents of hundreds of words are slow to draw; the profile says how many (conftest: "quick", or "long" by option).
+DOCUMENTS = settings(
+    max_examples=max(25, settings.default.max_examples // 4),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
@@ -64,7 +62,7 @@ def fences_are_balanced(content: str) -> bool:
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda item: item.name)
-@QUICK
+@DOCUMENTS
 @given(doc=tagged_docs())
 def test_chunks_hold_everything_within_the_window(tokenizer, doc: TaggedDoc) -> None:
     """No word of any block is lost, no chunk is above the window, and its token count is the tokenizer's own."""
@@ -79,7 +77,7 @@ def test_chunks_hold_everything_within_the_window(tokenizer, doc: TaggedDoc) -> 
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS[:2], ids=lambda item: item.name)
-@QUICK
+@DOCUMENTS
 @given(doc=tagged_docs())
 def test_chunks_are_well_formed_and_in_order(tokenizer, doc: TaggedDoc) -> None:
     """Fences are balanced, nothing is empty, ids are unique, ordinals count from 0, words keep the document's order."""
@@ -98,8 +96,8 @@ def test_chunks_are_well_formed_and_in_order(tokenizer, doc: TaggedDoc) -> None:
     assert first_seen == sorted(first_seen)
 
 
-@pytest.mark.parametrize("tokenizer", TOKENIZERS[:2], ids=lambda item: item.name)
-@QUICK
+@pytest.mark.parametrize("tokenizer", [*TOKENIZERS[:3], TOKENIZERS[4]], ids=lambda item: item.name)
+@DOCUMENTS
 @given(doc=tagged_docs())
 def test_overlap_is_bounded_and_really_repeats(tokenizer, doc: TaggedDoc) -> None:
     """An overlap is 10 to 15 % of its chunk, stands in the chunk before as well, and words occur twice only through it."""
@@ -115,7 +113,7 @@ def test_overlap_is_bounded_and_really_repeats(tokenizer, doc: TaggedDoc) -> Non
             assert shared <= headings
 
 
-@QUICK
+@DOCUMENTS
 @given(doc=tagged_docs())
 def test_chunking_is_deterministic(doc: TaggedDoc) -> None:
     """The same document gives the same chunks: a stored result may stand for a new computation."""

@@ -49,5 +49,5 @@ def test_a_newer_database_is_noticed(database: Database) -> None:
 
 def test_a_database_without_schema_names_the_command(empty_database: Database) -> None:
     """Reading before migrating says what to run."""
-    with pytest.raises(SchemaError, match="run 'bbj-pipeline migrate'"):
+    with pytest.raises(SchemaError, match="run 'bbj-pipeline run' first"):
         status(empty_database)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -180,8 +183,42 @@ def test_remembered_values_belong_to_one_state(store: StageStore) -> None:
 
 def test_blobs_are_written_once(store: StageStore) -> None:
     """Raw bytes are kept under their hash; storing them again writes nothing, and an unknown hash is a KeyError."""
-    assert store.blobs.put("ab" * 32, b"bytes")
-    assert not store.blobs.put("ab" * 32, b"bytes")
-    assert store.blobs.get("ab" * 32) == b"bytes"
+    name = hashlib.sha256(b"bytes").hexdigest()
+    assert store.blobs.put(name, b"bytes")
+    assert not store.blobs.put(name, b"bytes")
+    assert store.blobs.get(name) == b"bytes"
     with pytest.raises(KeyError):
         store.blobs.get("cd" * 32)
+
+
+@pytest.mark.parametrize("damage", [b"", b"byte", b"bytes and more", b"other"])
+def test_damaged_bytes_never_reach_a_parser(store: StageStore, damage: bytes) -> None:
+    """Stored bytes that are not what their name says are an error with a remedy, and the next export writes them anew."""
+    name = hashlib.sha256(b"bytes").hexdigest()
+    store.blobs.put(name, b"bytes")
+    Path(store.blobs.locate(name)).write_bytes(damage)
+    with pytest.raises(RejectedInput, match="run it again: the export writes them anew"):
+        store.blobs.get(name)
+    assert store.blobs.put(name, b"bytes")
+    assert store.blobs.get(name) == b"bytes"
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1 not parquet", b"x" * 5000])
+def test_a_damaged_stage_file_is_made_anew(store: StageStore, damage: bytes) -> None:
+    """A stage file that cannot be read is as good as none: it is found by nobody and replaced by the next draft."""
+    file = write(store, PARSED, [("u", "h", [TOPIC])])
+    Path(file.location).write_bytes(damage)
+    assert store.find(REF, "stage") is None
+    write(store, PARSED, [("u", "h", [TOPIC])])
+    assert store.load(REF, "stage").info.rows == 1
+
+
+def test_abandoned_drafts_are_swept(store: StageStore, tmp_path: Path) -> None:
+    """A draft that a killed run left yesterday is removed when the stage is next written; a fresh one is left alone."""
+    folder = tmp_path / "stages" / "mdx" / "guide"
+    folder.mkdir(parents=True)
+    for name, age in (("stage.parquet.1.tmp", 2 * 86400), ("stage.parquet.2.tmp", 60)):
+        (folder / name).write_bytes(b"x")
+        os.utime(folder / name, (time.time() - age, time.time() - age))
+    write(store, PARSED, [("u", "h", [TOPIC])])
+    assert sorted(path.name for path in folder.iterdir()) == ["stage.parquet", "stage.parquet.2.tmp"]

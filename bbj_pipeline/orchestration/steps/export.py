@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from bbj_pipeline.errors import PipelineError
+from bbj_pipeline.errors import PipelineError, RejectedInput
 from bbj_pipeline.orchestration.stage_names import RAW_EXPORT
 from bbj_pipeline.orchestration.steps.workplace import StepResult, Workplace, abandon_on_error
 from bbj_pipeline.records import RawDocument, Reject, Unfetched
@@ -41,6 +41,11 @@ def export_raw(at: Workplace) -> StepResult:
             entry = _entry(at, found, known, counts)
             revalidated = revalidated or _has_new_validators(entry, known)
             writer.add(found.key, "" if isinstance(entry, Reject) else entry.sha256, [(found.key, entry)])
+        if not seen:
+            raise RejectedInput(
+                f"{at.instance.ref}: the export holds no document of this kind",
+                remedy="check the kind and the path of the instance in sources.yaml; what is served stays as it is",
+            )
         info = writer.finish(
             stage=RAW_EXPORT,
             stage_version=at.instance.source.parser_version,
@@ -63,9 +68,13 @@ class _EarlierDocuments(Mapping[str, RawDocument]):
 
     def __getitem__(self, key: str) -> RawDocument:
         entry = self._stored[key]
+        try:
+            content = self._blobs.get(entry.sha256)
+        except RejectedInput:  # damaged and removed: as unknown as bytes that were never fetched
+            raise KeyError(key) from None
         return RawDocument(
             key=key,
-            content=self._blobs.get(entry.sha256),
+            content=content,
             media_type=entry.media_type,
             role="resource" if entry.role == "resource" else "document",
             url=entry.url,

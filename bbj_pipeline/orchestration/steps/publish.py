@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from bbj_pipeline import __version__
 from bbj_pipeline.errors import PipelineError
+from bbj_pipeline.orchestration.stage_names import PARSED_TOPICS
 from bbj_pipeline.orchestration.steps.workplace import Workplace
+from bbj_pipeline.records import WITHDRAWN_CODES
 from bbj_pipeline.stages.chunking import CHUNKER_VERSION
 from bbj_pipeline.stages.contract import Embedder
 from bbj_pipeline.stages.tagging import TAGGER_VERSION
@@ -23,18 +25,25 @@ __all__ = ["PublishOutcome", "publish_chunks"]
 
 @dataclass(frozen=True, slots=True)
 class PublishOutcome:
-    """What a publication changed; ``withheld`` are the keys of documents whose deletion waits for approval."""
+    """What a publication changed.
+
+    ``withheld`` are the keys of documents whose deletion waits, ``kept`` those that are served as they were before they broke.
+    """
 
     status: str
     publication_id: int
     counts: Mapping[str, int]
     withheld: tuple[str, ...]
+    kept: tuple[str, ...]
 
 
 def publish_chunks(
     at: Workplace, chunks: StageFile, embeddings: StageFile, database: Database, embedder: Embedder
 ) -> PublishOutcome:
-    """Publish one instance; an input that is already published writes nothing."""
+    """Publish one instance; an input that is already published writes nothing.
+
+    A document that was rejected, unless its authors withdrew it, is broken and not gone: its earlier rows stay served.
+    """
     result = publish(
         database,
         at.instance.ref,
@@ -50,6 +59,7 @@ def publish_chunks(
             "chunker": CHUNKER_VERSION,
         },
         complete=embeddings.info.complete,
+        broken={*_broken(at.store.find(at.instance.ref, PARSED_TOPICS)), *_broken(chunks)},
     )
     counts = {
         "inserted": result.inserted,
@@ -58,7 +68,15 @@ def publish_chunks(
         "unchanged": result.unchanged,
         "documents_deleted": result.documents_deleted,
     }
-    return PublishOutcome(result.status, result.publication_id, counts, tuple(result.withheld))
+    return PublishOutcome(result.status, result.publication_id, counts, tuple(result.withheld), tuple(result.kept))
+
+
+def _broken(file: StageFile | None) -> Iterator[str]:
+    """Yield the keys a stage rejected because the documents are broken."""
+    for table in () if file is None else file.row_groups(["key", "reject_code"]):
+        for row in table.to_pylist():
+            if row["reject_code"] is not None and row["reject_code"] not in WITHDRAWN_CODES:
+                yield str(row["key"])
 
 
 def _rows(at: Workplace, chunks: StageFile, embeddings: StageFile) -> Iterator[PublishRow]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from pydantic import SecretStr
 
 from bbj_pipeline.errors import PipelineError
 from bbj_pipeline.orchestration.stage_names import CHUNKS, PARSED_TOPICS, TAGGED_DOCS
@@ -29,8 +31,7 @@ RecordT = TypeVar("RecordT")
 def parse_raw(at: Workplace, raw_export: StageFile) -> StepResult:
     """Parse every raw document into topics or rejects: each key of the manifest is accounted for."""
     source, options = at.instance.source, at.instance.options
-    # What decides where and when is not what decides how a document is read.
-    deciding = options.model_dump(mode="json", exclude={"path", "schedule", "timezone"})
+    deciding = {name: _plain(getattr(options, name)) for name in sorted(source.parse_options)}
     resources: dict[str, str] = {}
 
     def units() -> Iterator[Unit[ManifestEntry | Reject]]:
@@ -56,6 +57,7 @@ def parse_raw(at: Workplace, raw_export: StageFile) -> StepResult:
         codec=stage_records.PARSED,
         units=units,
         compute=compute,
+        unique_keys=True,
     )
 
 
@@ -101,6 +103,15 @@ def chunk_docs(at: Workplace, tagged_docs: StageFile, tokenizer: Tokenizer) -> S
 def _usable(file: StageFile, codec: Codec[RecordT]) -> Iterator[Unit[RecordT]]:
     """Yield a unit for every row that is not a reject; rejects stay in the stage that found them."""
     return (Unit(row.key, row.item_hash, row.record) for row in read_rows(file, codec) if row.reject is None)
+
+
+def _plain(option: Any) -> Any:
+    """Return an option as JSON data that differs when the option does; a secret as its digest."""
+    if isinstance(option, SecretStr):
+        return content_hash(option.get_secret_value())
+    if isinstance(option, Mapping):
+        return {str(name): _plain(value) for name, value in option.items()}
+    return option
 
 
 def _same(entry: ManifestEntry | Reject) -> ManifestEntry | Reject:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import pyarrow as pa
+
 from bbj_pipeline.records import Reject
 from bbj_pipeline.sources.config import ConfiguredInstance
 from bbj_pipeline.storage.stage_files import StageDraft, StageFile, StageInfo, StageStore
@@ -14,6 +16,8 @@ from bbj_pipeline.storage.stage_records import Codec
 from bbj_pipeline.storage.stage_units import UnitIndex, UnitWriter
 
 __all__ = ["StepResult", "Unit", "Workplace", "abandon_on_error", "map_units"]
+
+_DUPLICATE_KEY = "duplicate-key"
 
 InT = TypeVar("InT")
 OutT = TypeVar("OutT")
@@ -57,6 +61,34 @@ class Unit(Generic[InT]):
     load: Callable[[], InT]
 
 
+class _UniqueKeys:
+    """The record keys given so far, with the unit that gave each."""
+
+    def __init__(self) -> None:
+        self._owners: dict[str, str] = {}
+
+    def admit(self, unit_key: str, rows: pa.Table) -> bool:
+        """Take the keys of a unit of the earlier file; false when one is taken, or when the unit had lost one then."""
+        codes = rows.column("reject_code").to_pylist()
+        keys = [str(key) for key, code in zip(rows.column("key").to_pylist(), codes, strict=True) if code is None]
+        if _DUPLICATE_KEY in codes or any(key in self._owners for key in keys):
+            return False
+        self._owners.update(dict.fromkeys(keys, unit_key))
+        return True
+
+    def checked(self, unit_key: str, items: tuple[tuple[str, OutT | Reject], ...]) -> tuple[tuple[str, OutT | Reject], ...]:
+        """Return the items with every record whose key is taken replaced by a reject."""
+        return tuple(self._checked(unit_key, key, item) for key, item in items)
+
+    def _checked(self, unit_key: str, key: str, item: OutT | Reject) -> tuple[str, OutT | Reject]:
+        if isinstance(item, Reject):
+            return key, item
+        owner = self._owners.setdefault(key, unit_key)
+        if owner == unit_key:
+            return key, item
+        return key, Reject(key, _DUPLICATE_KEY, f"{unit_key} and {owner} both give a document of this key; the first is kept")
+
+
 @contextlib.contextmanager
 def abandon_on_error(draft: StageDraft) -> Iterator[None]:
     """Remove the draft when the body fails, so that a failed step leaves nothing behind."""
@@ -76,10 +108,12 @@ def map_units(
     codec: Codec[OutT],
     units: Callable[[], Iterable[Unit[InT]]],
     compute: Callable[[InT], Iterable[tuple[str, OutT | Reject]]],
+    unique_keys: bool = False,
 ) -> StepResult:
     """Compute the units whose input changed, copy the others from the earlier file; counts are in output rows.
 
-    ``units`` is called only when the input or the stage's code changed, and must yield each key once.
+    ``units`` is called only when the input or the stage's code changed, and must yield each key once. With ``unique_keys`` a
+    record whose key an earlier unit already gave becomes a reject that names both: keys are identities downstream.
     """
     earlier = at.unchanged(stage, upstream, stage_version)
     if earlier is not None:
@@ -90,11 +124,16 @@ def map_units(
     computed = reused = 0
     with abandon_on_error(draft):
         writer = UnitWriter(draft, codec)
+        keys = _UniqueKeys() if unique_keys else None
         for unit in units():
             unit_hash = f"{stage_version}:{unit.input_hash}"
             known = index.find(unit.key, unit_hash)
+            if known is not None and keys is not None and not keys.admit(unit.key, known):
+                known = None
             if known is None:
                 items = tuple(compute(unit.load()))
+                if keys is not None:
+                    items = keys.checked(unit.key, items)
                 writer.add(unit.key, unit_hash, items)
                 computed += sum(not isinstance(item, Reject) for _, item in items)
             else:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from bbj_pipeline.sources.flare.conditions import TargetConditions, tags_of
-from bbj_pipeline.sources.markup import MarkupError, parse_document
+from bbj_pipeline.sources.markup import MarkupError, parse_document, parse_fragment
 from bbj_pipeline.sources.markup.elements import children_of
 
-__all__ = ["Findings", "Scope", "may_have_madcap", "resolve"]
+__all__ = ["Findings", "Scope", "may_have_madcap", "resolve", "set_numbers_apart"]
 
 _NAMESPACE = "{http://www.madcapsoftware.com/Schemas/MadCap.xsd}"
 _MAX_NESTING = 32
@@ -138,8 +138,8 @@ class _Resolver:
     def _element(self, element: etree._Element, trail: tuple[str, ...], removed: list[etree._Element]) -> bool:
         """Resolve one element or add it to ``removed``; ``True`` when its children are still to be resolved."""
         number = _attribute(element, _AUTONUM)
-        if number:
-            element.text = f"{number} {element.text or ''}"
+        if number and not _shows_number(element):
+            element.text = f"{_plain(number)} {element.text or ''}"
         name = _local(element.tag)
         if name is None:
             variable = element.get("data-mc-variable")
@@ -221,6 +221,31 @@ class _Resolver:
             return
         self.resolve(body, (*trail, key))
         _move_content(body, element, inline=inline)
+
+
+def set_numbers_apart(root: etree._Element) -> None:
+    """Put a space around each automatic number of a compiled topic.
+
+    A number is a mark, as that of a list: where its author wrote no space, as after an icon, it is still no part of the word.
+    """
+    for span in root.iter("span"):
+        if _is_number(span):
+            span.text = f" {span.text or ''}"
+            span.tail = f" {span.tail or ''}"
+
+
+def _is_number(element: etree._Element) -> bool:
+    return element.tag == "span" and "autonumber" in (element.get("class") or "").split()
+
+
+def _shows_number(element: etree._Element) -> bool:
+    """Say whether an element is compiled already: its first child is the number."""
+    return bool(len(element)) and _is_number(element[0])
+
+
+def _plain(number: str) -> str:
+    """Return the text of an automatic number, which may be markup."""
+    return "".join(map(str, parse_fragment(number).itertext())) if "<" in number else number
 
 
 def _move_content(body: etree._Element, place: etree._Element, *, inline: bool) -> None:

@@ -21,8 +21,11 @@ _CODE_TABLE = re.compile(r"(?:^|\s)(?:code_?table|TableStyle-Code\w*)(?:$|\s)", 
 _NOTE = re.compile(
     r"(?:^|\s)(?:note|tip|hint|warning|caution|important|attention)(?:[-_]?(?:note|text|box|body))*(?:$|\s)", re.I
 )
-_CHROME = re.compile(r"(?:^|\s)(?:nocontent|MCMiniTocBox\w*|MCBreadcrumbsBox\w*|MCWebHelpFramesetLink\w*)(?:$|\s)")
-"""Boxes that Flare generates from the table of contents; ``nocontent`` is its own mark for them."""
+_CHROME = re.compile(
+    r"(?:^|\s)(?:nocontent|mc-component|search-bar|MCMiniTocBox\w*|MCBreadcrumbsBox\w*|MCWebHelpFramesetLink\w*)(?:$|\s)"
+)
+"""Boxes that Flare generates from the table of contents and the skin: ``nocontent`` is its own mark for what its search shall
+not find, ``mc-component`` that of the skin's parts (search bar, menu, toolbar)."""
 _HEADER_CELL = re.compile(r"-Head\w*-|(?:^|\s)Head[A-Z]?-Column|(?:^|\s)table[-_]?(?:top|head\w*)(?:$|\s)", re.I)
 _PRETTY_PRINT = re.compile(r"[ \t\r]*\n[ \t\r\n]*")
 _BREAK = "\x1e"
@@ -32,6 +35,10 @@ _BREAK = "\x1e"
 def _means(shape: re.Pattern[str], classes: str) -> bool:
     """Say whether a value of ``class`` names a shape. An export has few values and asks for each of them many times."""
     return shape.search(classes) is not None
+
+
+def _is_known(classes: str) -> bool:
+    return any(_means(shape, classes) for shape in (_CHROME, _CODE_LINE, _CODE_TABLE, _NOTE))
 
 
 def _is_chrome(element: etree._Element) -> bool:
@@ -125,5 +132,5 @@ def _is_header_cell(cell: etree._Element) -> bool:
     return any(_means(_HEADER_CELL, part.get("class", "")) for part in (cell, *cell.iterchildren("p")))
 
 
-FLARE = MarkupProfile(chrome=_is_chrome, code=_code, note=_note, header_row=_is_header_row, only_classed=True)
+FLARE = MarkupProfile(chrome=_is_chrome, code=_code, note=_note, header_row=_is_header_row, classes=lru_cache(4096)(_is_known))
 """Flare's markup."""

@@ -33,6 +33,7 @@ class FlareSource(Source[FlareOptions]):
     kind: ClassVar[str] = "flare"
     title: ClassVar[str] = "MadCap Flare"
     parser_version: ClassVar[str] = "1"
+    parse_options: ClassVar[frozenset[str]] = frozenset({"public_url", "conditions"})
     options_type = FlareOptions
 
     def export(
@@ -43,13 +44,13 @@ class FlareSource(Source[FlareOptions]):
             layout = find_layout(files.keys())
             places: dict[str, Place] = {}
             refused = dict(files.refused)
-            titles = Titles(files, layout)
+            target = parse_expression(options.conditions)
+            titles = Titles(files, layout, target)
             for project in layout.projects:
                 contents = _contents(files, layout, project, titles, options)
                 places |= contents.places
                 refused |= contents.refused
             dependencies = Dependencies(files, layout)
-            target = parse_expression(options.conditions)
             for key in layout.keys:
                 if key in refused:
                     yield refused[key]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bbj_pipeline.sources.flare.conditions import TargetConditions
 from bbj_pipeline.sources.flare.files import ExportFiles, read_needed
 from bbj_pipeline.sources.flare.project import Layout, Project
 from bbj_pipeline.sources.flare.topics import file_title, own_title, variables_of
@@ -20,9 +21,10 @@ _NO_VARIABLES: Mapping[str, str] = {}
 class Titles:
     """The titles of the topics of one export, and the variables they are written with."""
 
-    def __init__(self, files: ExportFiles, layout: Layout) -> None:
+    def __init__(self, files: ExportFiles, layout: Layout, target: TargetConditions) -> None:
         self._files = files
         self._layout = layout
+        self._target = target
         self._variables: dict[Project, Mapping[str, str]] = {}
         self._titles: dict[str, str] = {}
 
@@ -32,7 +34,9 @@ class Titles:
             return _NO_VARIABLES
         if project not in self._variables:
             read = ((key, read_needed(self._files, key)) for key in self._layout.below(project, ".flvar"))
-            self._variables[project] = variables_of({key: content for key, content in read if content is not None})
+            self._variables[project] = variables_of(
+                {key: content for key, content in read if content is not None}, self._target
+            )
         return self._variables[project]
 
     def of(self, key: str) -> str:

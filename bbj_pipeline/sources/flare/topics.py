@@ -13,8 +13,8 @@ from lxml import etree
 
 from bbj_pipeline.records import RawDocument, Reject, Topic
 from bbj_pipeline.sources.contract import ReadResource
-from bbj_pipeline.sources.flare.conditions import parse_expression
-from bbj_pipeline.sources.flare.madcap import Findings, Scope, may_have_madcap, resolve
+from bbj_pipeline.sources.flare.conditions import TargetConditions, parse_expression
+from bbj_pipeline.sources.flare.madcap import Findings, Scope, may_have_madcap, resolve, set_numbers_apart
 from bbj_pipeline.sources.flare.options import FlareOptions
 from bbj_pipeline.sources.flare.profile import FLARE
 from bbj_pipeline.sources.flare.project import possible_keys
@@ -43,14 +43,17 @@ def parse_topic(raw: RawDocument, options: FlareOptions, read: ReadResource) -> 
     variables: Mapping[str, str] = {}
     if may_have_madcap(raw.content):
         sets = (key for key in raw.dependencies if key.lower().endswith(".flvar"))
-        variables = variables_of({key: content for key in sets if (content := _resource(key, read)) is not None})
+        target = parse_expression(options.conditions)
+        known = {key: content for key in sets if (content := _resource(key, read)) is not None}
+        variables = variables_of(known, target)
         try:
-            target = parse_expression(options.conditions)
             resolved = resolve(root, raw.key, Scope(_snippets(raw, read), _titles(raw), variables, target))
         except MarkupError as error:
             return Reject(raw.key, error.code, error.reason)
         resolved.warnings[:0] = findings.warnings
         findings = resolved
+    if b"autonumber" in raw.content or b"\0" in raw.content:
+        set_numbers_apart(root)
     body = root.find("body")
     blocks = to_blocks(root if body is None else body, FLARE)
     if not blocks:
@@ -81,12 +84,13 @@ def file_title(key: str) -> str:
     return posixpath.splitext(posixpath.basename(key))[0].replace("_", " ")
 
 
-def variables_of(sets: Mapping[str, bytes]) -> Mapping[str, str]:
-    """Return the values of several variable sets by ``set.name`` in lower case; a set is named after its file."""
+def variables_of(sets: Mapping[str, bytes], target: TargetConditions) -> Mapping[str, str]:
+    """Return the values that several variable sets have in a target, by ``set.name`` in lower case; a set is named after its
+    file."""
     values: dict[str, str] = {}
     for key, content in sorted(sets.items()):
         name = posixpath.splitext(posixpath.basename(key))[0]
-        for variable, value in read_variables(name, content).items():
+        for variable, value in read_variables(name, content, target).items():
             values.setdefault(variable, value)
     return values
 

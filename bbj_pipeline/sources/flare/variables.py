@@ -11,7 +11,9 @@ from functools import lru_cache
 
 from lxml import etree
 
+from bbj_pipeline.sources.flare.conditions import TargetConditions, tags_of
 from bbj_pipeline.sources.markup import MarkupError, parse_document, text_of
+from bbj_pipeline.sources.markup.elements import local_name
 
 __all__ = ["read_variables", "substitute"]
 
@@ -21,6 +23,7 @@ _MAX_VALUE = 4_096
 """Characters of one variable: variables that use each other twice at every level would fill the memory."""
 _MAX_SUBSTITUTED = 64 * 1024
 """Characters that variables may add to one text; the ones beyond are empty."""
+_CONDITION_ATTRIBUTES = frozenset(("conditions", "madcap:conditions"))
 _INLINE_VARIABLE = re.compile(r"\[%=\s*([^%\]]+?)\s*%\]")
 
 
@@ -46,8 +49,12 @@ def _variable(name: str, variables: Mapping[str, str], warnings: list[str]) -> s
 
 
 @lru_cache(maxsize=128)
-def read_variables(set_name: str, content: bytes) -> Mapping[str, str]:
-    """Return the values of one variable set by ``set.name`` in lower case; a set that cannot be parsed is empty."""
+def read_variables(set_name: str, content: bytes, target: TargetConditions) -> Mapping[str, str]:
+    """Return the values of one variable set by ``set.name`` in lower case; a set that cannot be parsed is empty.
+
+    Of a variable's definitions, in one element or in several, the first that is part of the target counts. A variable that
+    has none of them has no value and is told as not found.
+    """
     try:
         root = parse_document(content).root
     except MarkupError:
@@ -57,9 +64,9 @@ def read_variables(set_name: str, content: bytes) -> Mapping[str, str]:
         name = element.get("Name") or element.get("name")
         if element.tag.lower() != "variable" or not name:
             continue
-        attributes = (element.get(attribute) for attribute in ("EvaluatedDefinition", "Definition"))
-        value = next(filter(None, attributes), text_of(element))
-        found.setdefault(f"{set_name}.{name}".casefold(), " ".join(value.split()))
+        value = _definition(element, target)
+        if value is not None:
+            found.setdefault(f"{set_name}.{name}".casefold(), " ".join(value.split()))
     for _ in range(_MAX_NESTING):
         inner = {
             name: substitute(value, found, [], most=_MAX_VALUE)[:_MAX_VALUE] for name, value in found.items() if "[%=" in value
@@ -68,3 +75,24 @@ def read_variables(set_name: str, content: bytes) -> Mapping[str, str]:
             break
         found.update(inner)
     return found
+
+
+def _definition(variable: etree._Element, target: TargetConditions) -> str | None:
+    """Return the value that a variable has in the target."""
+    if not _is_part_of(variable, target):
+        return None
+    inner = [child for child in variable.iterchildren(etree.Element) if child.tag.lower().endswith("definition")]
+    for element in inner:
+        if _is_part_of(element, target):
+            return _value(element)
+    return None if inner else _value(variable)
+
+
+def _is_part_of(element: etree._Element, target: TargetConditions) -> bool:
+    values = (value for name, value in element.items() if local_name(name).lower() in _CONDITION_ATTRIBUTES)
+    return all(target.keeps(tags_of(str(value))) for value in values)
+
+
+def _value(element: etree._Element) -> str:
+    attributes = (element.get(attribute) for attribute in ("EvaluatedDefinition", "Definition"))
+    return next(filter(None, attributes), None) or text_of(element)

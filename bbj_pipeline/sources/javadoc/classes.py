@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from bbj_pipeline.records import Block, clean_text
@@ -131,4 +132,10 @@ def _name(member: Mapping[str, Any]) -> str:
 
 
 def _text(value: object) -> str:
-    return " ".join(clean_text(value).split()) if isinstance(value, str) else ""
+    return _one_line(value) if isinstance(value, str) else ""
+
+
+@lru_cache(maxsize=8192)
+def _one_line(text: str) -> str:
+    """Clean a name or a type; an API has few of them and uses each in many signatures."""
+    return " ".join(clean_text(text).split())

@@ -42,8 +42,9 @@ class MarkupProfile:
 
     ``chrome`` is asked for every element (``True``: it and all in it are not content), ``code`` and ``note`` for block
     elements, ``header_row`` for a leading ``tr`` that its markup does not show to be a header already. ``drop`` are further
-    tag names that are never content. ``language`` is the language of code blocks that name none. ``only_classed`` promises
-    that chrome, code and notes are known by a class: then elements without one (most) are not asked about.
+    tag names that are never content. ``language`` is the language of code blocks that name none. ``classes`` promises that
+    chrome, code and notes are known by a class, and says of a value of ``class`` whether it can be one of theirs: all other
+    elements (most) are not asked about.
     """
 
     chrome: Callable[[etree._Element], bool] | None = None
@@ -52,7 +53,7 @@ class MarkupProfile:
     header_row: Callable[[etree._Element], bool] | None = None
     drop: frozenset[str] = frozenset()
     language: str | None = None
-    only_classed: bool = False
+    classes: Callable[[str], bool] | None = None
 
 
 DEFAULT = MarkupProfile()

@@ -59,6 +59,7 @@ class _Walker:
 
     def __init__(self, profile: MarkupProfile) -> None:
         self.profile = profile
+        self.known_by_class = profile.classes is not None
         self.skipped = SKIPPED_TAGS | profile.drop
         self.out: list[Block] = []
         self.buffer: list[str] = []
@@ -95,26 +96,25 @@ class _Walker:
             return False
         if "}" in tag:
             tag = local_name(tag)
-        if tag in self.skipped:
-            return False
         profile = self.profile
         names = element.keys()  # most elements have no attribute: one look spares many
-        asked = not profile.only_classed or "class" in names
-        if asked and profile.chrome is not None and profile.chrome(element):
+        asked = profile.classes is None or ("class" in names and profile.classes(element.get("class", "")))
+        if tag in self.skipped or (asked and profile.chrome is not None and profile.chrome(element)):
             if tag in BLOCK_TAGS:  # not content, but it stands between the lines around it
                 self._flush()
             return False
         if tag in BLOCK_TAGS:
-            return self._block(tag, element, profile if asked else DEFAULT, element.get("role") if names else None)
+            return self._block(tag, element, profile if asked else DEFAULT, element.get("role") if "role" in names else None)
         if tag == "br":
             self.buffer.append(BREAK)
             return False
         text = element.text
         if text and (self.buffer or not text.isspace()):
             self.buffer.append(text)
-        if not len(element):
+        children = children_of(element)
+        if not children:
             return False
-        self.frames.append(_Frame(element, iter(children_of(element))))
+        self.frames.append(_Frame(element, iter(children)))
         return True
 
     def _block(self, tag: str, element: etree._Element, profile: MarkupProfile, role: str | None) -> bool:
@@ -134,23 +134,29 @@ class _Walker:
         note = profile.note(element) if profile.note is not None else None
         before = self.context
         leave: Callable[[], None] | None = None
+        children = children_of(element)
         if note is not None:
             self._note(note)
         elif tag in _WITH_CONTEXT:
             if tag in _CELL_TAGS and before.table is not None:
-                holder = element if not len(element) else self._sole_paragraph(element)
+                holder = self._sole_paragraph(element, children) if children else element
                 if holder is not None:
                     _add_cell(before.table, tag, element, collapsed(holder.text or ""))
                     return False
             leave = self._open(tag, element)
-            if tag == "tr" and before.table is not None and leave is not None and self._plain_row(element, before.table):
+            if (
+                tag == "tr"
+                and before.table is not None
+                and leave is not None
+                and self._plain_row(element, children, before.table)
+            ):
                 leave()
                 return False
         text = element.text
-        if len(element):
+        if children:
             if text and not text.isspace():
                 self.buffer.append(text)
-            self.frames.append(_Frame(element, iter(children_of(element)), before, leave))
+            self.frames.append(_Frame(element, iter(children), before, leave))
             return True
         if text and (text := collapsed(text)):
             emit_text(self.context, text, self.out)
@@ -258,13 +264,14 @@ class _Walker:
         self.context = Context(table=builder, lines=lines)
         return lambda: _add_cell(builder, tag, element, "\n".join(lines))
 
-    def _plain_row(self, row: etree._Element, builder: TableBuilder) -> bool:
+    def _plain_row(self, row: etree._Element, children: list[etree._Element], builder: TableBuilder) -> bool:
         """Read a row of nothing but bare cells at once, the bulk of any large table; ``False`` when there is more in it."""
-        if not self.profile.only_classed or (row.text and not row.text.isspace()):
+        if not self.known_by_class or (row.text and not row.text.isspace()):
             return False
         cells: list[tuple[str, bool]] = []
-        for cell in row:
-            holder = cell if not len(cell) else self._sole_paragraph(cell)
+        for cell in children:
+            inner = children_of(cell)
+            holder = self._sole_paragraph(cell, inner) if inner else cell
             if cell.tag not in _CELL_TAGS or holder is None or cell.keys() or (cell.tail and not cell.tail.isspace()):
                 return False
             cells.append((holder.text or "", cell.tag == "th"))
@@ -272,12 +279,12 @@ class _Walker:
             builder.add_cell(collapsed(text), colspan=1, rowspan=1, header=header)
         return True
 
-    def _sole_paragraph(self, cell: etree._Element) -> etree._Element | None:
+    def _sole_paragraph(self, cell: etree._Element, children: list[etree._Element]) -> etree._Element | None:
         """Return the bare paragraph that is all there is in a cell, as Flare writes most cells: it reads like the cell's own
         text, and no hook knows it."""
-        if len(cell) != 1 or not self.profile.only_classed:
+        if len(children) != 1 or not self.known_by_class:
             return None
-        inner = cell[0]
+        inner = children[0]
         around = f"{cell.text or ''}{inner.tail or ''}"
         return inner if inner.tag == "p" and not len(inner) and not inner.keys() and not around.strip() else None
 

@@ -64,7 +64,7 @@ class Rendered:
     @property
     def profile(self) -> MarkupProfile:
         """How the walker reads ``html``."""
-        return MarkupProfile(code=self._code_of, note=_note_of, drop=frozenset((_NOTE_TITLE,)), only_classed=True)
+        return MarkupProfile(code=self._code_of, note=_note_of, drop=frozenset((_NOTE_TITLE,)), classes=bool)
 
     def _code_of(self, element: etree._Element) -> Code | None:
         number = element.get(_CODE)

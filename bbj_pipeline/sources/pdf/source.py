@@ -41,6 +41,7 @@ class PdfSource(Source[PdfOptions]):
     title: ClassVar[str] = "PDF manuals"
     parser_version: ClassVar[str] = "1"
     default_doc_type: ClassVar[DocType] = "concept"
+    parse_options: ClassVar[frozenset[str]] = frozenset({"public_url", "passwords", "max_seconds", "max_pages"})
     options_type = PdfOptions
 
     def __init__(self, run: RunWorker = run_worker) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from lxml import etree
 
 from bbj_pipeline.sources.markup import Code, MarkupProfile, Note, code_text, language_of, text_of
@@ -21,8 +23,13 @@ _CALLOUTS = ("admonition", "alert", "callout", "note", "tip", "warning", "cautio
 _TITLE_CLASSES = ("admonitionHeading", "admonition-heading", "admonition-title", "callout-title", "starlight-aside__title")
 
 
+@lru_cache(4096)
+def _docusaurus_knows(classes: str) -> bool:
+    return any(name.startswith((*_DOCUSAURUS_CHROME, *_NOTE_CLASSES, "prism-code")) for name in classes.split())
+
+
 def _docusaurus_chrome(element: etree._Element) -> bool:
-    return element.tag == "nav" or class_starts(element, *_DOCUSAURUS_CHROME)
+    return class_starts(element, *_DOCUSAURUS_CHROME)
 
 
 def _docusaurus_code(element: etree._Element) -> Code | None:
@@ -72,7 +79,13 @@ def _plain_note(element: etree._Element) -> Note | None:
     return Note(_note_title(element))
 
 
-DOCUSAURUS = MarkupProfile(chrome=_docusaurus_chrome, code=_docusaurus_code, note=_docusaurus_note, drop=_CONTROLS)
+DOCUSAURUS = MarkupProfile(
+    chrome=_docusaurus_chrome,
+    code=_docusaurus_code,
+    note=_docusaurus_note,
+    drop=_CONTROLS | {"nav"},
+    classes=_docusaurus_knows,
+)
 """Documentation and other pages built by Docusaurus 2 and 3."""
 
 PLAIN = MarkupProfile(chrome=_plain_chrome, note=_plain_note, drop=_CONTROLS)

@@ -1,31 +1,15 @@
-"""Mutates real documents of every kind and parses them: no exception, keys in = keys out, valid blocks, bounded time.
-
-    python -m benchmarks.fuzz KIND|all --cases N --seed S [--save DIR] [--jobs J] [--case N]
-
-A case is decided by kind, seed and number alone; ``--case`` repeats one, ``--save`` keeps the inputs of failures. Every
-twentieth case mutates a folder (or an archive) and reads it through the exporter. Processes of their own do the work: one
-that dies or hangs is reported with its case, and the campaign goes on.
-"""
+"""One case: a real document, or a folder of some, mutated, exported and parsed. Kind, seed and number alone decide it."""
 
 from __future__ import annotations
 
-import argparse
-import logging
-import multiprocessing
-import os
 import random
-import resource
-import statistics
-import subprocess
-import sys
 import tempfile
 import time
 import traceback
 import zipfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +17,15 @@ from bbj_pipeline.errors import PipelineError
 from bbj_pipeline.records import RawDocument
 from bbj_pipeline.sources.config import load_sources
 from bbj_pipeline.sources.contract import Source
-from bbj_pipeline.sources.pdf import worker
 from bbj_pipeline.sources.pdf.source import PdfSource
 from bbj_pipeline.sources.registry import source_kinds
-from benchmarks.fuzz_checks import problems
-from benchmarks.fuzz_mutations import mutate, mutate_json
+from benchmarks.fuzz.checks import problems
+from benchmarks.fuzz.forked import forked_worker
+from benchmarks.fuzz.mutations import mutate, mutate_json
 
-__all__ = ["Outcome", "campaign", "run_case"]
+__all__ = ["Outcome", "run_case", "seeds_of"]
 
-CORPORA = Path(__file__).with_name("corpora.yaml")
-SLOW_SECONDS = 5.0
-_HANG_SECONDS = 120.0
-_MEMORY = 4 * 1024**3
+CORPORA = Path(__file__).parent.with_name("corpora.yaml")
 _LARGEST_SEED = 300_000
 """Bytes of a seed document: larger ones cost time and teach nothing that smaller ones do not."""
 _LARGEST_PDF = 40_000
@@ -69,27 +50,6 @@ class _Seeds:
     documents: list[tuple[RawDocument, Any, dict[str, bytes]]]
     contents: list[bytes]
     folders: list[tuple[Path, Any]]
-
-
-@dataclass(slots=True)
-class Report:
-    """What a campaign of one kind came to."""
-
-    kind: str
-    outcomes: list[Outcome] = field(default_factory=list)
-
-    def line(self) -> str:
-        """Return the counts in one line."""
-        seconds = [item.seconds for item in self.outcomes] or [0.0]
-        slowest = max(self.outcomes, key=lambda item: item.seconds, default=Outcome(self.kind, 0, 0.0))
-        failed = sum(bool(item.problems) for item in self.outcomes)
-        slow = sum(item.seconds > SLOW_SECONDS for item in self.outcomes)
-        middle = statistics.median(seconds)
-        return (
-            f"{self.kind}: {len(self.outcomes)} cases, {failed} failed, median {middle * 1000:.1f} ms, slowest"
-            f" {slowest.seconds:.2f} s (case {slowest.case}, {slowest.seconds / max(middle, 1e-6):.0f} x median), {slow} over"
-            f" {SLOW_SECONDS:g} s"
-        )
 
 
 @cache
@@ -129,7 +89,7 @@ def run_case(kind: str, seed: int, case: int, save: Path | None = None) -> Outco
 
 def _source(kind: str, case: int) -> Source[Any]:
     """Return the source; nine in ten PDFs are read by a fork of this process instead of a new interpreter."""
-    return source_kinds()[kind] if kind != "pdf" or case % 10 == 0 else PdfSource(run=_forked_worker)
+    return source_kinds()[kind] if kind != "pdf" or case % 10 == 0 else PdfSource(run=forked_worker)
 
 
 def _document_case(kind: str, rng: random.Random) -> tuple[RawDocument, Any, dict[str, bytes]]:
@@ -246,149 +206,9 @@ def _export(kind: str, place: Path, options: Any) -> tuple[list[str], float]:
     return found, seconds
 
 
-def _forked_worker(request: bytes, seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """Run the PDF worker on ``request`` in a fork of this process: the same program, without starting an interpreter."""
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as taken:
-        given.write(request)
-        given.seek(0)
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                os.dup2(given.fileno(), 0)
-                os.dup2(taken.fileno(), 1)
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-                sys.stdin, sys.stdout = os.fdopen(0, "r"), os.fdopen(1, "w")
-                worker.main()
-                sys.stdout.flush()
-                status = 0
-            finally:
-                os._exit(status)
-        until = time.monotonic() + seconds
-        pause = 0.001
-        while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
-            if time.monotonic() > until:
-                os.kill(child, 9)
-                os.waitpid(child, 0)
-                raise subprocess.TimeoutExpired("worker", seconds)
-            time.sleep(pause)
-            pause = min(0.05, pause * 1.3)
-        taken.seek(0)
-        return subprocess.CompletedProcess([], os.waitstatus_to_exitcode(ended[1]), taken.read(), b"")
-
-
 def _write(folder: Path, raw: RawDocument, resources: dict[str, bytes], found: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "input.bin").write_bytes(raw.content)
     (folder / "problems.txt").write_text("\n".join([raw.key, *found]), encoding="utf-8", errors="backslashreplace")
     for number, (key, content) in enumerate(sorted(resources.items())):
         (folder / f"resource-{number}.bin").write_bytes(key.encode("utf-8", "backslashreplace") + b"\n" + content)
-
-
-def campaign(
-    kind: str, *, cases: int, seed: int, save: Path | None = None, jobs: int = 1, minutes: float = float("inf")
-) -> Report:
-    """Run ``cases`` cases of one kind in ``jobs`` processes; a process that dies or hangs costs one case, not the campaign.
-
-    After ``minutes`` it ends with the cases it has reached; the report says how many.
-    """
-    until = time.monotonic() + 60 * minutes
-    seeds_of(kind)  # once, before the processes are forked
-    report = Report(kind)
-    workers = [_Worker(kind, seed, range(job, cases, jobs), save) for job in range(jobs)]
-    while running := [item for item in workers if item.process is not None]:
-        wait([item.pipe for item in running], timeout=1.0)
-        for item in running:
-            report.outcomes.extend(item.collect())
-            if time.monotonic() > until:
-                item.stop()
-    return report
-
-
-class _Worker:
-    """One process and the cases it still has to do; started again behind a case that ended or stopped it."""
-
-    def __init__(self, kind: str, seed: int, cases: range, save: Path | None) -> None:
-        self.kind, self.seed, self.cases, self.save = kind, seed, cases, save
-        self.process: multiprocessing.process.BaseProcess | None = None
-        self._start()
-
-    def _start(self) -> None:
-        self.pipe, far = multiprocessing.Pipe(duplex=False)
-        self.process = multiprocessing.get_context("fork").Process(
-            target=_work, args=(self.kind, self.seed, self.cases, self.save, far), daemon=True
-        )
-        self.process.start()
-        far.close()
-        self.since = time.monotonic()
-
-    def collect(self) -> Iterator[Outcome]:
-        """Yield what has come; end or restart the process when it is done, dead or stuck."""
-        assert self.process is not None
-        try:
-            while self.pipe.poll():
-                outcome: Outcome = self.pipe.recv()
-                self.cases = self.cases[1:]
-                self.since = time.monotonic()
-                yield outcome
-        except EOFError:
-            self.process.join()
-            code, self.process = self.process.exitcode, None
-            if self.cases:
-                yield from self._lost(f"the process ended with exit code {code}")
-            return
-        if time.monotonic() - self.since > _HANG_SECONDS:
-            self.process.kill()
-            self.process.join()
-            yield from self._lost(f"no end after {_HANG_SECONDS:g} s")
-
-    def stop(self) -> None:
-        """End the process where it is."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.join()
-            self.process = None
-
-    def _lost(self, problem: str) -> Iterator[Outcome]:
-        yield Outcome(self.kind, self.cases[0], time.monotonic() - self.since, (problem,))
-        self.cases = self.cases[1:]
-        self.process = None
-        if self.cases:
-            self._start()
-
-
-def _work(kind: str, seed: int, cases: range, save: Path | None, pipe: Connection) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    logging.disable(logging.CRITICAL)
-    for case in cases:
-        pipe.send(run_case(kind, seed, case, save))
-
-
-def main() -> int:
-    """Run the campaign that the command line asks for; the exit code is 1 when a case failed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=[*source_kinds(), "all"])
-    parser.add_argument("--cases", type=int, default=10_000, help="cases a kind")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--save", type=Path, help="folder for the inputs of failures")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="end a kind after so long, with what it reached")
-    parser.add_argument("--case", type=int, help="repeat this one case")
-    asked = parser.parse_args()
-    kinds = list(source_kinds()) if asked.kind == "all" else [asked.kind]
-    failed = False
-    for kind in kinds:
-        if asked.case is not None:
-            report = Report(kind, [run_case(kind, asked.seed, asked.case, asked.save)])
-        else:
-            report = campaign(kind, cases=asked.cases, seed=asked.seed, save=asked.save, jobs=asked.jobs, minutes=asked.minutes)
-        for outcome in report.outcomes:
-            if outcome.problems or outcome.seconds > SLOW_SECONDS:
-                failed = failed or bool(outcome.problems)
-                print(f"{kind} seed {asked.seed} case {outcome.case} ({outcome.seconds:.2f} s)", *outcome.problems, sep="\n  ")
-        print(report.line(), flush=True)
-    return int(failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

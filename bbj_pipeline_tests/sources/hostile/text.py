@@ -1,0 +1,108 @@
+"""Hostile MDX documents and BBj programs."""
+
+from __future__ import annotations
+
+from bbj_pipeline_tests.sources.hostile.builders import BIG, DEEP, Builder
+
+MDX: dict[str, Builder] = {
+    "brackets": lambda: b"kept " + b"[" * DEEP,
+    "image brackets": lambda: b"kept " + b"![" * 4_000,
+    "closed brackets": lambda: b"kept " + b"[" * DEEP + b"x" + b"](y)" * DEEP,
+    "parentheses": lambda: b"kept [x](" + b"(" * DEEP,
+    "block quotes": lambda: b"kept\n\n" + b"> " * DEEP + b"x",
+    "nested lists": lambda: b"kept\n\n" + b"- " * DEEP + b"x",
+    "indented lists": lambda: b"kept\n\n" + b"".join(b" " * (2 * n) + b"- x\n" for n in range(400)),
+    "emphasis": lambda: b"kept " + b"*a _b " * DEEP,
+    "closed emphasis": lambda: b"kept " + b"*" * DEEP + b"a" + b"*" * DEEP,
+    "back-ticks": lambda: b"kept " + b" ".join(b"`" * (n % 300 + 1) for n in range(3_000)),
+    "angle brackets": lambda: b"kept " + b"<" * 50_000,
+    "jsx": lambda: b"kept\n\n" + b"<A>" * DEEP + b"\n",
+    "jsx on lines": lambda: b"kept\n\n" + b"<A>\n" * DEEP,
+    "jsx attributes": lambda: b"kept <A " + b"b={{{{" * DEEP,
+    "jsx expressions": lambda: b"kept " + b"{" * DEEP,
+    "jsx expressions on lines": lambda: b"kept\n\n" + b"{\n" * DEEP,
+    "jsx strings": lambda: b"kept " + b"{'" * DEEP,
+    "tabs": lambda: b"kept\n\n" + b"<Tabs><TabItem label='a'>\n\n" * 2_000,
+    "admonitions": lambda: b"kept\n\n" + b":::tip\n" * DEEP,
+    "comments": lambda: b"kept\n\n" + b"<!--\n" * DEEP,
+    "fences": lambda: b"kept\n\n" + b"".join(b"`" * (3 + n % 50) + b"\n" for n in range(5_000)),
+    "references": lambda: b"kept\n\n" + b"".join(b"[a%d]: b\n" % n for n in range(5_000)) + b"[a1]" * 5_000,
+    "headings": lambda: b"kept\n\n" + b"# a\n" * DEEP,
+    "a heading id that is not NFC": lambda: b"# kept {#e\xcc\x81}\n\n<h2 id='e\xcc\x81'>x</h2>\n",
+    "headings of one id": lambda: b"kept\n\n" + b"# a {#x}\n" * DEEP,
+    "table columns": lambda: b"kept\n\n" + b"|a" * 350 + b"|\n" + b"|-" * 350 + b"|\n" + b"|b|\n" * 350,
+    "table pipes": lambda: b"kept\n\n|a|\n|-|\n" + b"|" * 100_000 + b"\n",
+    "entities": lambda: b"kept " + b"&#xD800; &#0; &#99999999;" * 2_000,
+    "links": lambda: b"kept " + b"http://a.b/" * 5_000,
+    "autolinks": lambda: b"kept " + b"<http://" * DEEP,
+    "html attributes": lambda: b"kept\n\n<p " + b" ".join(b"a%d" % n for n in range(50_000)) + b">x</p>",
+    "imports": lambda: b"import X from './_x.mdx'\n" * 5_000 + b"\nkept\n",
+    "imports without end": lambda: b"import {\n" * 5_000 + b"\nkept\n",
+    "exports without end": lambda: b"export const x = {\n" * 3_000 + b"\nkept\n",
+    "one line of 10 MB": lambda: b"kept " + b"word " * (BIG // 5),
+    "one line of base64": lambda: b"kept ![x](data:image/png;base64," + b"A" * 200_000 + b")",
+    "base64 as a reference": lambda: b"kept ![x][y]\n\n[y]: data:image/png;base64," + b"A" * 200_000,
+    "zero bytes": lambda: b"kept \0 a",
+    "only zero bytes": lambda: b"\0" * 100_000,
+    "invalid UTF-8": lambda: b"kept \xff\xfe\xed\xa0\x80",
+    "UTF-16 of an odd length": lambda: b"\xff\xfek\0e\0p\0t\0\0\xd8x",
+    "tabulators": lambda: b"kept\n\n" + b"\t" * 100_000 + b"x",
+    "empty lines": lambda: b"kept" + b"\n" * 300_000,
+    "yaml anchors": lambda: (
+        b"---\na0: &a0 [x]\n"
+        + b"".join(b"a%d: &a%d [%s]\n" % (n, n, b",".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 12))
+        + b"keywords: *a11\n---\nkept\n"
+    ),
+    "yaml merges": lambda: (
+        b"---\na0: &a0 {x: 1}\n"
+        + b"".join(b"a%d: &a%d {<<: [%s]}\n" % (n, n, b",".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 12))
+        + b"---\nkept\n"
+    ),
+    "yaml that refers to itself": lambda: b"---\ntitle: &a [*a]\nkeywords: *a\n---\nkept\n",
+    "yaml nests": lambda: b"---\ntitle: " + b"[" * 4_000 + b"\n---\nkept\n",
+    "yaml nests in maps": lambda: b"---\n" + b"? " * 4_000 + b"\n---\nkept\n",
+    "yaml numbers": lambda: (
+        b"---\ntitle: 0x" + b"f" * 6_000 + b"\nslug: 0x" + b"f" * 6_000 + b"\nsince_version: .inf\n---\nkept\n"
+    ),
+    "yaml dates": lambda: b"---\ndate: 2001-02-30\n---\nkept\n",
+    "yaml tags": lambda: b"---\ntitle: !!python/object/apply:os.system [id]\n---\nkept\n",
+    "yaml half pairs": lambda: b'---\ntitle: "\\ud800"\nslug: "\\ud800"\nid: "\\udfff"\n"\\ud800": x\n---\nkept\n',
+    "yaml zero": lambda: b'---\ntitle: "a\\0b"\nkeywords: ["\\0"]\n---\nkept\n',
+    "yaml names": lambda: b"---\n1: a\nnull: b\n[x]: c\n---\nkept\n",
+    "front matter of 10 MB": lambda: b"---\n" + b"a: b\n" * 2_000_000 + b"---\nkept\n",
+    "front matter without end": lambda: b"---\n" + b"---x\n" * 20_000,
+}
+BBJ: dict[str, Builder] = {
+    "string without end": lambda: b'rem kept\na$="' + b"x" * 1_000_000,
+    "quotes": lambda: b"rem kept\na$=" + b'"' * 1_000_001,
+    "mnemonics without end": lambda: b"rem kept\nprint " + b"'" * 1_000_001,
+    "classes without end": lambda: b"class public A\n" * 5_000,
+    "methods without end": lambda: b"class public A\n" + b"method public void x()\n" * 5_000,
+    "functions without end": lambda: b"def fnx(a,\n" * 5_000,
+    "parameters without end": lambda: b"def fnx(" + b"a," * 500_000,
+    "method words": lambda: b"class public A\nmethod " + b"a " * 300_000,
+    "labels": lambda: b"".join(b"l%d:\n" % n for n in range(20_000)),
+    "labels on one line": lambda: b"rem kept\n" + b"a:" * 300_000,
+    "statements on one line": lambda: b"rem kept\n" + b"a=1;" * 60_000,
+    "continuations": lambda: b"rem kept\n" + b":\n" * 300_000,
+    "line numbers": lambda: b"".join(b"%07d rem kept\n" % n for n in range(10_000)),
+    "the same line number": lambda: b"0010 gosub 0010\n" * 10_000,
+    "a line number of 5,000 digits": lambda: b"rem kept\ngoto " + b"9" * 5_000 + b"\n" + b"8" * 5_000 + b" rem x\n",
+    "jump lists": lambda: b"rem kept\ngosub " + b"1," * 300_000,
+    "comment and spaces": lambda: b"rem a" + b" " * 300_000 + b"b\nprint 1\n",
+    "comment and dashes": lambda: b"rem a" + b"-" * 300_000 + b"b\nprint 1\n",
+    "comment and stars": lambda: b"rem /** a " + b"*" * 300_000 + b" b\nprint 1\n",
+    "comment without end": lambda: b"rem /**\n" + b"rem * a\n" * 10_000,
+    "block comment without end": lambda: b"rem /**\n" + b" * a\n" * 10_000,
+    "callpoints": lambda: b"[[A.B]]\nprint 1\n" * 5_000,
+    "brackets": lambda: b"rem kept\n[[" + b"[" * 300_000,
+    "parentheses": lambda: b"rem kept\na=" + b"(" * 300_000,
+    "one line of 10 MB": lambda: b"rem kept\nprint " + b"a1," * (BIG // 3),
+    "one comment of 10 MB": lambda: b"rem " + b"word " * (BIG // 5),
+    "bytes that are no UTF-8": lambda: b"rem kept \xe9\n" + b"rem \xe9 word\n" * 20_000,
+    "zero bytes": lambda: b"rem kept\0",
+    "control characters": lambda: b"\x01\x02\x03" * 1_000,
+    "tokenised": lambda: b"<<bbj>>" + bytes(range(256)),
+    "UTF-16 of an odd length": lambda: b"\xff\xfer\0e\0m\0 \0x\0\0\xd8x",
+    "uses": lambda: b"use ::a::" * 100_000,
+}

@@ -1,0 +1,1 @@
+"""Mutated real documents of every kind, and what must hold whatever became of them."""
