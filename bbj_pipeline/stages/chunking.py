@@ -6,15 +6,15 @@ drafts become records, are counted exactly, and are made again with a margin whe
 
 from __future__ import annotations
 
-import re
 from collections import Counter as Tally
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bbj_pipeline.errors import ModelError
 from bbj_pipeline.records import Chunk, TaggedDoc, Topic, embedding_text
 from bbj_pipeline.stages.chunks.headers import HeaderMaker
+from bbj_pipeline.stages.chunks.members import Members
 from bbj_pipeline.stages.chunks.overlap import Overlap, find_overlaps
 from bbj_pipeline.stages.chunks.overloads import join_overloads
 from bbj_pipeline.stages.chunks.packing import Draft, Limits, Packer, limits_for
@@ -40,8 +40,6 @@ _KEPT_METADATA = (
     "conditions",
 )
 _MAX_KEYWORDS = 24
-_MAX_SIGNATURES = 64
-_NAMES = re.compile(r"[\w$%!<>]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,7 @@ def _passage(draft: Draft, overlap: Overlap, headers: HeaderMaker) -> _Passage:
 def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
     topic = doc.topic
     shared = _shared_metadata(topic)
-    signatures = _signatures_by_name(topic)
+    members = Members(topic)
     seen: Tally[tuple[str, ...]] = Tally()
     chunks = []
     for ordinal, passage in enumerate(passages):
@@ -138,11 +136,11 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
                 tokens=passage.tokens,
                 doc_type=doc.doc_type,
                 generations=doc.generations,
-                url=_url(topic, draft),
+                url=members.url(draft),
                 anchor=draft.chain[-1].anchor if draft.chain else None,
                 page=topic.blocks[own.block].page,
                 overlap=passage.overlap,
-                metadata=_with_signatures(shared, signatures, draft),
+                metadata=members.metadata(shared, draft, passage.content),
                 raw_key=topic.raw_key,
                 raw_sha256=topic.raw_sha256,
             )
@@ -158,32 +156,3 @@ def _shared_metadata(topic: Topic) -> dict[str, Any]:
     if isinstance(keywords, list) and keywords:
         kept["keywords"] = keywords[:_MAX_KEYWORDS]
     return kept
-
-
-def _signatures_by_name(topic: Topic) -> dict[str, list[str]]:
-    """Return the signatures of a class by member: the last word before the parenthesis."""
-    by_name: dict[str, list[str]] = {}
-    signatures = topic.metadata.get("signatures")
-    for signature in signatures if isinstance(signatures, list) else ():
-        words = _NAMES.findall(str(signature).split("(", 1)[0])
-        if words:
-            by_name.setdefault(words[-1], []).append(str(signature))
-    return by_name
-
-
-def _with_signatures(shared: Mapping[str, Any], signatures: Mapping[str, list[str]], draft: Draft) -> Mapping[str, Any]:
-    """Add to a member's chunk its own signatures, not the hundreds of its class."""
-    own = signatures.get(_member_name(draft)) if draft.member else None
-    return {**shared, "signatures": own[:_MAX_SIGNATURES]} if own else shared
-
-
-def _url(topic: Topic, draft: Draft) -> str | None:
-    """Return the public page of a member where its source knows one, else the topic's."""
-    pages = topic.metadata.get("member_urls")
-    page = pages.get(_member_name(draft)) if draft.member and isinstance(pages, Mapping) else None
-    return page if isinstance(page, str) else topic.url
-
-
-def _member_name(draft: Draft) -> str:
-    words = _NAMES.findall(draft.path[-1].split("(", 1)[0])
-    return words[-1] if words else draft.path[-1]

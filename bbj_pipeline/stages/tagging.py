@@ -56,7 +56,7 @@ _ELSEWHERE = frozenset(
     }
 )
 """Sections that point elsewhere: what they name are other documents."""
-_SENTENCE_BREAK = re.compile(r"(?<!vs)[.!?:;]\s|\n")
+_SENTENCE_BREAK = re.compile(r"(?<!vs)[.!?:;]\s|[\n\t]")  # a tab stands between the cells of a table
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,10 +127,14 @@ class Frontier:
         """Queue every page of the site's sitemaps; a broken one is reported and the links remain."""
         pending = deque(self._named_sitemaps())
         seen: set[str] = set()
-        while pending and len(seen) < _MAX_SITEMAPS:
+        while pending:
             url = joined(self.scope.start, pending.popleft())
             if url is None or url in seen:
                 continue
+            if len(seen) == _MAX_SITEMAPS:
+                key = url_path(url)
+                self.problems[key] = Unfetched(key, f"not read, like all sitemaps after it: a site may have {_MAX_SITEMAPS}")
+                break
             seen.add(url)
             try:
                 found = parse_sitemap(self.client.get(url, accept="application/xml,text/xml,*/*").content)

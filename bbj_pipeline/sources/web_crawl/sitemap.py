@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import zlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +15,9 @@ __all__ = ["Sitemap", "iso_utc", "parse_sitemap"]
 _MAX_BYTES = 50 * 1024 * 1024
 """sitemaps.org: a sitemap has at most 50 MB uncompressed and 50,000 URLs."""
 _MAX_URLS = 50_000
+_MAX_ELEMENTS = 1_000_000
+"""Twenty for each URL: four are the protocol's, the others are translations and pictures."""
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +30,37 @@ class Sitemap:
 
 def parse_sitemap(content: bytes) -> Sitemap:
     """Parse a sitemap; raises ``ValueError`` when it is neither a sitemap nor an index, or over the protocol's bounds."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, huge_tree=False)
+    plain = io.BytesIO(_decompressed(content).strip())
+    name, located = "", []
+    elements = etree.iterparse(
+        plain, ("start", "end"), resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, huge_tree=False
+    )
     try:
-        root = etree.fromstring(_decompressed(content).strip(), parser)
+        for number, (event, element) in enumerate(elements):
+            if number >= 2 * _MAX_ELEMENTS:
+                raise ValueError(f"over {_MAX_ELEMENTS:,} elements")
+            if not name:
+                name = _kind_of(element)
+            elif event == "end" and (parent := element.getparent()) is not None and parent.getparent() is None:
+                located.append(_entry(element))
+                element.clear()
+                while element.getprevious() is not None:  # what is read is let go: the tree is as large as one entry
+                    del parent[0]
     except etree.XMLSyntaxError as error:
         raise ValueError(f"not well-formed: {error}") from None
-    name = etree.QName(root).localname
-    if name not in ("urlset", "sitemapindex"):
-        raise ValueError(f"expected urlset or sitemapindex, found {name}")
-    entries = [_entry(element) for element in list(root.iterchildren(etree.Element))[:_MAX_URLS]]
-    located = [(url, changed) for url, changed in entries if url]
+    if len(located) > _MAX_URLS:
+        raise ValueError(f"over {_MAX_URLS:,} entries")
+    located = [(url, changed) for url, changed in located if url]
     if name == "urlset":
         return Sitemap(pages=tuple(located))
     return Sitemap(sitemaps=tuple(url for url, _ in located))
+
+
+def _kind_of(root: etree._Element) -> str:
+    name = etree.QName(root).localname
+    if name not in ("urlset", "sitemapindex"):
+        raise ValueError(f"expected urlset or sitemapindex, found {name}")
+    return name
 
 
 def iso_utc(value: str | None) -> str | None:
@@ -61,13 +84,14 @@ def _entry(element: etree._Element) -> tuple[str, str | None]:
 
 
 def _decompressed(content: bytes) -> bytes:
-    if not content.startswith(b"\x1f\x8b"):
+    """Unpack every member of a gzip, at most so many bytes that the bound is seen to be passed."""
+    if not content.startswith(_GZIP):
         return content
-    stream = zlib.decompressobj(wbits=31)
     try:
-        plain = stream.decompress(content, _MAX_BYTES)
-    except zlib.error as error:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as members:
+            plain = members.read(_MAX_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"broken gzip: {error}") from None
-    if stream.unconsumed_tail:
+    if len(plain) > _MAX_BYTES:
         raise ValueError(f"over {_MAX_BYTES:,} bytes uncompressed")
     return plain

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,37 @@ from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import Reject
 from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
 from bbj_pipeline.sources.folder import by_key, inside
+from bbj_pipeline.sources.http.spool import Spool
 from bbj_pipeline.sources.wordpress.shapes import canonical, shape_of, term_key, term_record, version_rank
 
-__all__ = ["Objects", "read_dump"]
+__all__ = ["Objects", "SpooledPosts", "read_dump"]
 
 _IGNORED = frozenset({"robots.txt", "readme.md", "readme.txt", "license", "license.txt", "thumbs.db"})
+
+
+class SpooledPosts(MutableMapping[str, Mapping[str, Any]]):
+    """Posts by key, kept on disk: which version of a post counts is known when the last file was read, and a dump may be
+    larger than memory."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._tickets: dict[str, tuple[int, int]] = {}
+
+    def __setitem__(self, key: str, item: Mapping[str, Any]) -> None:
+        self._tickets[key] = self._spool.put(canonical(item))
+
+    def __getitem__(self, key: str) -> Mapping[str, Any]:
+        item: Mapping[str, Any] = json.loads(self._spool.get(self._tickets[key]))
+        return item
+
+    def __delitem__(self, key: str) -> None:
+        del self._tickets[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tickets)
+
+    def __len__(self) -> int:
+        return len(self._tickets)
 
 
 @dataclass
@@ -30,7 +56,7 @@ class Objects:
     ``resources`` keeps bytes: they are shown in the export and never parsed.
     """
 
-    documents: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    documents: MutableMapping[str, Mapping[str, Any]] = field(default_factory=dict)
     terms: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     resources: dict[str, bytes] = field(default_factory=dict)
     rejects: dict[str, Reject] = field(default_factory=dict)
@@ -69,9 +95,12 @@ class Objects:
             self.documents[key] = item
 
 
-def read_dump(folder: Path) -> Objects:
-    """Read every file below ``folder``; hidden files and read-me files aside. Raises ``SourceUnavailable`` on a read error."""
-    objects = Objects()
+def read_dump(folder: Path, documents: MutableMapping[str, Mapping[str, Any]] | None = None) -> Objects:
+    """Read every file below ``folder``, hidden files and read-me files aside, its posts into ``documents``.
+
+    Raises ``SourceUnavailable`` on a read error.
+    """
+    objects = Objects() if documents is None else Objects(documents)
     root = folder.resolve()
     for key, path in by_key((path.relative_to(root).as_posix(), path) for path in _files(root)):
         if isinstance(path, Reject):

@@ -14,7 +14,8 @@ from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
 from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source
 from bbj_pipeline.sources.http import HttpClient, NetworkOptions, origin_of, recorded_folder
 from bbj_pipeline.sources.replay.wordpress import serve_wordpress
-from bbj_pipeline.sources.wordpress.dump import read_dump
+from bbj_pipeline.sources.http.spool import Spool
+from bbj_pipeline.sources.wordpress.dump import SpooledPosts, read_dump
 from bbj_pipeline.sources.wordpress.live import Reading, read_site
 from bbj_pipeline.sources.wordpress.parse import parse_post
 from bbj_pipeline.sources.wordpress.shapes import canonical, gmt_as_iso, term_key
@@ -56,19 +57,26 @@ class WordPressSource(Source[WordPressOptions]):
     ) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield one document a post (key: its id), terms as resources ``term/<taxonomy>/<id>``, and everything else that a
         dump holds as a resource or a reject under its file's path."""
-        reading = _read(options, earlier)
-        objects = reading.objects
-        records: dict[str, RawDocument | Reject | Unfetched] = {item.key: item for item in reading.unfetched}
-        records.update(objects.rejects)
-        records.update({key: RawDocument(key, body, _JSON, "resource") for key, body in objects.resources.items()})
-        records.update({key: RawDocument(key, canonical(term), _JSON, "resource") for key, term in objects.terms.items()})
-        for key in sorted(records.keys() | objects.documents.keys()):
-            item = objects.documents.get(key)
-            yield records[key] if item is None else _raw(key, item, objects.terms, reading.validators.get(key, {}))
+        if options.path is None:
+            yield from _records(_read(options, earlier))
+            return
+        with Spool() as spool:
+            yield from _records(Reading(read_dump(recorded_folder(options, "wordpress"), SpooledPosts(spool))))
 
     def parse(self, raw: RawDocument, options: WordPressOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield the topic of one post, or the reject that says why there is none."""
         yield parse_post(raw, options.public_url, read)
+
+
+def _records(reading: Reading) -> Iterator[RawDocument | Reject | Unfetched]:
+    objects = reading.objects
+    records: dict[str, RawDocument | Reject | Unfetched] = {item.key: item for item in reading.unfetched}
+    records.update(objects.rejects)
+    records.update({key: RawDocument(key, body, _JSON, "resource") for key, body in objects.resources.items()})
+    records.update({key: RawDocument(key, canonical(term), _JSON, "resource") for key, term in objects.terms.items()})
+    for key in sorted(records.keys() | objects.documents.keys()):
+        item = objects.documents.get(key)
+        yield records[key] if item is None else _raw(key, item, objects.terms, reading.validators.get(key, {}))
 
 
 def _read(options: WordPressOptions, earlier: EarlierExport) -> Reading:
@@ -77,8 +85,6 @@ def _read(options: WordPressOptions, earlier: EarlierExport) -> Reading:
         origins = frozenset((f"http://{host}", f"https://{host}"))  # sites move from http to https by redirect
         with HttpClient(origins, trusted=origins, limits=options.limits, delay=options.pause) as client:
             return read_site(client, options.url, options.types, earlier, refetch_days=options.refetch_days)
-    if options.path is not None:
-        return Reading(read_dump(recorded_folder(options, "wordpress")))
     return _replayed(options, earlier)
 
 
