@@ -19,7 +19,7 @@ from bbj_pipeline.storage.embedded import start_embedded_server
 from bbj_pipeline.storage.migrations import migrate
 
 # "quick" draws the same examples everywhere, so that a red build is red again at the desk, and shrinks what it finds. New
-# examples are looked for by hand: pytest --hypothesis-profile long -p no:cacheprovider --timeout 0.
+# examples are looked for by hand: pytest --hypothesis-profile long --timeout 3600.
 hypothesis.settings.register_profile("quick", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=10_000, print_blob=True)
 hypothesis.settings.load_profile("quick")

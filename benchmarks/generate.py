@@ -17,6 +17,7 @@ __all__ = ["GENERATORS", "generate"]
 _NOUNS = ("window", "button", "grid", "menu", "channel", "record", "file", "field", "string", "mask", "printer", "event")
 _VERBS = ("opens", "closes", "adds", "removes", "reads", "writes", "sorts", "shows", "moves", "sends", "draws", "locks")
 _TOPICS_A_FOLDER = 50
+_CLASSES_A_PACKAGE = 20
 _SNIPPETS = 40
 _NAMESPACE = "http://www.madcapsoftware.com/Schemas/MadCap.xsd"
 
@@ -152,6 +153,45 @@ def _programs(root: Path, documents: int) -> Path:
     return _written(root, ((f"{name}.bbj", _program(random_, 60)) for _, name, random_ in _topics(documents)))
 
 
+def _javadoc(root: Path, documents: int) -> Path:
+    def member(random_: random.Random) -> dict[str, object]:
+        params = [{"name": f"{random_.choice(_NOUNS)}!", "type": "BBjString"} for _ in range(random_.randint(0, 3))]
+        docu = f"In BBj 12.00 and higher, {_paragraph(random_)}\r\r[Docs](https://example.org/{_method(random_)}.htm)"
+        return {"name": _method(random_), "params": params, "docu": docu}
+
+    def files() -> Iterator[tuple[str, str]]:
+        for start in range(0, documents, _CLASSES_A_PACKAGE):
+            numbers = range(start, min(documents, start + _CLASSES_A_PACKAGE))
+            makers = {number: random.Random(number) for number in numbers}
+            classes = [
+                {
+                    "name": f"Class{number}",
+                    "docu": f"<p>{_paragraph(random_)}</p>",
+                    "methods": [member(random_) for _ in range(12)],
+                }
+                for number, random_ in makers.items()
+            ]
+            package = {"name": f"com.example.p{start}", "version": "1", "classes": classes}
+            yield f"com.example.p{start}.json", json.dumps(package)
+
+    return _written(root, files())
+
+
+def _pdf(root: Path, documents: int) -> Path:
+    from reportlab.lib.styles import getSampleStyleSheet
+    from reportlab.platypus import Paragraph, SimpleDocTemplate
+
+    style = getSampleStyleSheet()
+    for number in range(documents):
+        random_ = random.Random(number)
+        story = [Paragraph(f"Manual {number}", style["Title"])]
+        for part in range(6):
+            story.append(Paragraph(f"Part {part}", style["Heading1"]))
+            story.extend(Paragraph(_paragraph(random_), style["BodyText"]) for _ in range(4))
+        SimpleDocTemplate(str(root / f"manual_{number:05}.pdf")).build(story)
+    return root
+
+
 def _written(root: Path, files: Iterator[tuple[str, str]]) -> Path:
     for name, content in files:
         path = root / name
@@ -166,5 +206,7 @@ GENERATORS: dict[str, Callable[[Path, int], Path]] = {
     "web_crawl": _web,
     "wordpress": _wordpress,
     "mdx": _mdx,
+    "javadoc": _javadoc,
     "bbj_source": _programs,
+    "pdf": _pdf,
 }

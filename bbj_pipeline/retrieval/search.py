@@ -38,8 +38,9 @@ class SearchConfig:
     """How the stages are weighted. Candidates, weights and ``rrf_k`` are the blueprint's.
 
     ``target_weight`` and ``preference_weight`` are the largest share of its relevance a chunk can lose to its generation
-    score: much when the caller names the generation he works in, little when the pipeline only prefers the modern one. Between
-    .1 and .9 neither moves MRR or nDCG@10 by more than .01 on 60 judged queries over 9,570 chunks, so the wording decides.
+    score: much when the caller names the generation he works in, little when the pipeline only prefers the modern one. On
+    112 judged queries over the real corpora neither moves MRR or nDCG@10 by more than .005 (preference .05 to .3, all without
+    their hints; target .2 to .8, the 35 that have one), so the wording decides.
     ``timeout`` is in seconds, for each statement.
     """
 

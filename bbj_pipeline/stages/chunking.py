@@ -24,7 +24,7 @@ from bbj_pipeline.stages.contract import Tokenizer
 
 __all__ = ["CHUNKER_VERSION", "chunk"]
 
-CHUNKER_VERSION = "2"
+CHUNKER_VERSION = "3"
 
 _SCALES = (1.0, 0.92, 0.8, 0.65, 0.5, 0.35)
 """Margins tried in turn. Sums of pieces are exact for WordPiece; a BPE model may need the second."""
@@ -49,8 +49,8 @@ class _Passage:
     draft: Draft
     header: str
     content: str
-    overlap: int
     tokens: int = 0
+    overlap: int = 0
 
 
 def chunk(doc: TaggedDoc, tokenizer: Tokenizer) -> tuple[Chunk, ...]:
@@ -92,7 +92,13 @@ def _overlapping(passages: list[_Passage], limits: Limits, headers: HeaderMaker,
         _passage(item.draft, overlap, headers) for item, overlap in zip(passages, overlaps, strict=True) if overlap is not None
     ]
     counted = iter(_counted(longer, counter))
-    return [item if overlap is None else next(counted) for item, overlap in zip(passages, overlaps, strict=True)]
+    return [
+        item if overlap is None else _measured(next(counted), item) for item, overlap in zip(passages, overlaps, strict=True)
+    ]
+
+
+def _measured(longer: _Passage, without: _Passage) -> _Passage:
+    return replace(longer, overlap=longer.tokens - without.tokens)
 
 
 def _counted(passages: Sequence[_Passage], counter: Counter) -> list[_Passage]:
@@ -110,7 +116,7 @@ def _passage(draft: Draft, overlap: Overlap, headers: HeaderMaker) -> _Passage:
     scope = next(iter(scopes)) if len(scopes) == 1 else ()
     path = (*draft.path, *scope, *((draft.signature,) if draft.signature else ()))
     header, _ = headers.make(path)
-    return _Passage(draft, header, join(pieces), overlap.tokens if overlap is not None else 0)
+    return _Passage(draft, header, join(pieces))
 
 
 def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:

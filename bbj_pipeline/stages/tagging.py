@@ -18,7 +18,7 @@ from bbj_pipeline.stages.generation_rules import RULES, Place, Rule
 
 __all__ = ["TAGGER_VERSION", "tag"]
 
-TAGGER_VERSION = "2"
+TAGGER_VERSION = "3"
 
 _THRESHOLD = 1.0
 """Weight at which a label is given: one cue of code, or two weak ones."""
@@ -151,8 +151,7 @@ def _about(title: str, titled: set[Generation]) -> set[Generation]:
     """
     if _ON_THE_WAY.search(title):
         return set()
-    about = titled - {"all"}
-    return about | {"dwc"} if "bbj-gui" in about else about
+    return titled | {"dwc"} if "bbj-gui" in titled else titled
 
 
 def _distinct(places: tuple[Place, ...]) -> Iterator[Place]:

@@ -1,6 +1,5 @@
 """The web_crawl source on small sites of our own: what is read, what is chrome, and sites that misbehave."""
 
-import gzip
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,9 +14,6 @@ from bbj_pipeline.records import Block, RawDocument, Reject, Topic, Unfetched
 from bbj_pipeline.settings import SAMPLES_DIR
 from bbj_pipeline.sources.replay import Answer, serve
 from bbj_pipeline.sources.web_crawl import SOURCE, WebCrawlOptions
-from bbj_pipeline.sources.web_crawl.addresses import Scope, clean_path, is_page_address, is_utility_page
-from bbj_pipeline.sources.web_crawl.robots import parse_robots
-from bbj_pipeline.sources.web_crawl.sitemap import iso_utc, parse_sitemap
 
 
 def page(text: str, *links: str, head: str = "") -> bytes:
@@ -97,28 +93,6 @@ def test_a_page_is_one_document_under_its_canonical_url() -> None:
         }
     )
     assert documents(found) == {"/", "/a", "/b"}
-
-
-def test_sitemap_indexes_and_gzip_are_read() -> None:
-    """Pages no link leads to come by an index that names a gzipped sitemap; lastmod is kept as UTC."""
-    answers: dict[str, Answer | bytes] = {"/": page("home"), "/hidden": page("hidden"), "/lost": page("lost")}
-
-    def handler(target: str) -> Answer:
-        if target == "/robots.txt":
-            return Answer(200, b"Sitemap: /index.xml\n")
-        if target == "/index.xml":
-            return Answer(200, sitemap("/one.xml.gz", "/one.xml.gz", "/gone.xml", tag="sitemap"))
-        if target == "/one.xml.gz":
-            entry = sitemap("/hidden", "/lost").replace(
-                b"</loc></url>", b"</loc><lastmod>2025-03-01T12:00:00+02:00</lastmod></url>"
-            )
-            return Answer(200, gzip.compress(entry), "application/gzip")
-        found = answers.get(target, Answer(404))
-        return found if isinstance(found, Answer) else Answer(200, found)
-
-    found = crawl(handler)
-    assert documents(found) == {"/", "/hidden", "/lost"}
-    assert found["/hidden"].last_modified == "2025-03-01T10:00:00Z"
 
 
 def test_robots_rules_are_kept() -> None:
@@ -416,111 +390,3 @@ def test_the_title_and_dates_of_a_page() -> None:
     )
     assert isinstance(result, Topic)
     assert (result.title, result.metadata["last_updated"]) == ("Guide", "2025-01-02T02:04:05Z")
-
-
-# -- small parts ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("path", "allowed"),
-    [
-        ("/", True), ("/a", False), ("/a/b", True), ("/a/b/c.pdf", False), ("/x/tmp/y", False), ("/end", False),
-        ("/ending", True), ("/eq", True), ("/f%20g", False),
-    ],
-)  # fmt: skip
-def test_robots_rules_match_by_length_wildcard_and_end(path: str, allowed: bool) -> None:
-    """RFC 9309: the longest matching rule counts, allow wins a tie, ``*`` and ``$`` are special."""
-    text = (
-        b"User-agent: other\nDisallow: /\n\nUser-agent: bbj-pipeline\nUser-agent: more\nDisallow: /a\nAllow: /a/b\n"
-        b"Disallow: /*.pdf$\nDisallow: /*/tmp/*\nDisallow: /end$\nDisallow: /eq\nAllow: /eq\nDisallow: /f g # comment\n"
-        b"Crawl-delay: 2\n\nUser-agent: *\nDisallow:\n"
-    )
-    robots = parse_robots(text, "BBj-Pipeline")
-    assert robots.allows(path) is allowed
-    assert robots.delay == 2.0
-    assert parse_robots(text, "someone").allows("/a")
-
-
-def test_many_wildcards_cost_no_time() -> None:
-    """A hostile pattern is matched without backtracking."""
-    robots = parse_robots(b"User-agent: *\nDisallow: /" + b"*a" * 2000 + b"$", "x")
-    assert robots.allows("/" + "a" * 1999 + "b")
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"<html/>",
-        b"<urlset>",
-        b"\x1f\x8bbroken",
-        gzip.compress(b" " * 53_000_000, 1),
-        b'<!DOCTYPE a [<!ENTITY x "y">]><urlset>&x;',
-    ],
-)
-def test_what_is_no_sitemap_is_said(content: bytes) -> None:
-    """Broken, foreign and oversized files raise with a reason, never a half-read list."""
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the reasons differ, that there is one is the promise
-        parse_sitemap(content)
-    assert str(caught.value)
-
-
-def test_no_entity_of_a_sitemap_is_expanded(tmp_path: Path) -> None:
-    """External entities are not read."""
-    secret = tmp_path / "secret"
-    secret.write_text("https://secret.example.org/")
-    text = f'<!DOCTYPE u [<!ENTITY x SYSTEM "file://{secret}">]><urlset><url><loc>&x;</loc></url></urlset>'
-    assert "secret" not in repr(parse_sitemap(text.encode()))
-
-
-@pytest.mark.parametrize(
-    ("value", "iso"),
-    [
-        ("2025-05-01", "2025-05-01T00:00:00Z"),
-        ("2025-05-01T10:00:00.5+02:00", "2025-05-01T08:00:00Z"),
-        ("May", None),
-        (None, None),
-        ("", None),
-    ],
-)
-def test_dates_become_utc(value: str | None, iso: str | None) -> None:
-    """W3C dates become one form; others are none."""
-    assert iso_utc(value) == iso
-
-
-@pytest.mark.parametrize(
-    ("path", "clean"),
-    [("", "/"), ("/", "/"), ("/a/", "/a"), ("//a//b/index.html", "/a/b"), ("/a%20b", "/a b"), ("/Index.HTML", "/")],
-)
-def test_one_page_has_one_path(path: str, clean: str) -> None:
-    """Slashes, index files and quoting make no other page."""
-    assert clean_path(path) == clean
-
-
-def test_the_scope_of_a_crawl() -> None:
-    """The start's folder on its host, further hosts whole, host names in any case, either scheme."""
-    scope = Scope("https://Docs.example.org/course", frozenset({"api.example.org"}))
-    assert scope.key("http://docs.EXAMPLE.org/course/a/") == "/course/a"
-    assert scope.key("https://docs.example.org/courses") is None
-    assert scope.key("https://api.example.org/x") == "//api.example.org/x"
-    assert scope.key("https://evil.example.org/course") is None
-    assert (scope.inside("/course/a"), scope.inside("//api.example.org/x/y")) == ("/a", "x/y")
-    assert Scope("https://docs.example.org/v1/index.html").base == "/v1"
-
-
-@pytest.mark.parametrize(
-    ("path", "utility"),
-    [("404.html", True), ("/search", True), ("search/index.html", True), ("de/404.html", True), ("zh-Hans/search.html", True),
-     ("guide/search.html", False), ("guide/a/404.html", True), ("guide/404", False), ("", False), ("researching.html", False)],
-)  # fmt: skip
-def test_utility_pages_are_told_from_topics(path: str, utility: bool) -> None:
-    """Error and search pages stand at the root or below a language; a chapter about searching is a chapter."""
-    assert is_utility_page(path) is utility
-
-
-def test_assets_are_told_from_pages() -> None:
-    """Only what may be HTML is asked for; a version number is no extension."""
-    pages = ("/a", "/a/", "/a.html", "/a.php", "/v1.2", "/BBjSysGui.addWindow")
-    assets = ("/a.png", "/a.css", "/a.js", "/a.pdf", "/a.zip", "/sitemap.xml")
-    assert all(is_page_address(f"https://x.example.org{path}") for path in pages)
-    assert not any(is_page_address(f"https://x.example.org{path}") for path in assets)

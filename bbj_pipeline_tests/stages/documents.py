@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
+from pathlib import Path
 
 from hypothesis import strategies as st
 
-from bbj_pipeline.records import DOC_TYPES, Block, Chunk, TaggedDoc, Topic
+from bbj_pipeline.records import DOC_TYPES, Block, Chunk, RawDocument, TaggedDoc, Topic
+from bbj_pipeline.sources.config import build_options
+from bbj_pipeline.sources.registry import get_source
+from bbj_pipeline.stages.tagging import tag
 
 _WORD = re.compile(r"w\d+x")
 
@@ -23,12 +27,15 @@ def tagged_docs(draw: st.DrawFn, *, largest: int = 90) -> TaggedDoc:
     counter = itertools.count()
 
     def prose(count: int) -> str:
+        # a pattern that repeats, not a choice a word: documents are drawn fast, and shrunk fast
+        stops = draw(st.lists(st.sampled_from(["", "", ".", ";", "?"]), min_size=1, max_size=7)) if count > 2 else [""]
+        mark = draw(st.sampled_from(["", "```", "~~~", "|", "\n```\n"])) if count > 13 else ""
         parts = []
         for number in range(count):
-            stop = draw(st.sampled_from(["", "", "", "", ".", ";", "?"])) if number % 3 == 2 else ""
+            stop = stops[number // 3 % len(stops)] if number % 3 == 2 else ""
             parts.append(f"w{next(counter)}x{stop}")
-            if number % 17 == 13 and draw(st.booleans()):
-                parts.append(draw(st.sampled_from(["```", "~~~", "|", "\n```\n"])))
+            if mark and number % 17 == 13:
+                parts.append(mark)
         return " ".join(parts)
 
     def lines(count: int) -> str:
@@ -77,3 +84,18 @@ def make_doc(
     """A tagged document of these blocks."""
     made = Topic("mdx", key, title, tuple(blocks), **topic)  # type: ignore[arg-type]
     return TaggedDoc(made, (), (), doc_type, "given")  # type: ignore[arg-type]
+
+
+def tagged_folder(kind: str, folder: Path) -> list[TaggedDoc]:
+    """The tagged documents of a real export."""
+    source = get_source(kind)
+    options = build_options(source, {"path": str(folder)}, base=folder, where=str(folder))
+    raws = {raw.key: raw for raw in source.export(options) if isinstance(raw, RawDocument)}
+    topics = [
+        topic
+        for raw in raws.values()
+        if raw.role == "document"
+        for topic in source.parse(raw, options, lambda key: raws[key].content)
+        if isinstance(topic, Topic)
+    ]
+    return [tag(topic, default_doc_type=source.default_doc_type) for topic in topics]

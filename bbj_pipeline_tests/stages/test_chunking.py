@@ -87,6 +87,30 @@ def test_a_member_of_an_api_reference_is_one_chunk() -> None:
     assert get.url == "https://example.org/bbjsysgui.htm"
 
 
+def test_a_member_has_its_own_version_and_validity() -> None:
+    """Version and deprecation of a method are its own; overloads have the earliest version, or the class's if one says none."""
+    doc = make_doc(
+        *(
+            block
+            for signature in ("open()", "open(int x)", "hide()", "show()", "show(int x)", "old()")
+            for block in (heading(signature.partition("(")[0], 3), Block("code", signature, language="bbj"), paragraph(8))
+        ),
+        doc_type="api-reference",
+        title="BBjWindow",
+        metadata={
+            "since_version": "6.00",
+            "signatures": ["open()", "open(int x)", "hide()", "show()", "show(int x)", "old()"],
+            "member_since": {"open()": "12.00", "open(int x)": "9.0", "hide()": "14.00", "show(int x)": "20.0"},
+            "deprecated_members": {"old()": "22.00", "show()": ""},
+        },
+    )
+    versions = {part.heading_path[-1]: part.metadata["since_version"] for part in chunk(doc, WordTokenizer())}
+    assert versions == {"open": "9.0", "hide": "14.00", "show": "6.00", "old": "6.00"}
+    valid = {part.heading_path[-1]: part.metadata.get("still_valid") for part in chunk(doc, WordTokenizer())}
+    assert valid == {"open": None, "hide": None, "show": None, "old": False}
+    assert chunk(doc, WordTokenizer())[-1].metadata["deprecated_in"] == "22.00"
+
+
 def test_a_long_member_repeats_its_signature_in_the_header() -> None:
     """Parts of a long method after the first still say which method they describe."""
     doc = make_doc(

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from bbj_pipeline.models import load_tokenizer
-from bbj_pipeline.records import InstanceRef, TaggedDoc
+from bbj_pipeline.records import Block, InstanceRef, TaggedDoc
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.stages.chunking import chunk
 from bbj_pipeline_tests.fakes import WordTokenizer
-from bbj_pipeline_tests.stages.documents import own_content, tagged_docs, words_of
+from bbj_pipeline_tests.stages.documents import make_doc, own_content, tagged_docs, words_of
 
 
 class ByteTokenizer:
@@ -36,6 +36,8 @@ class UnevenTokenizer:
     def count(self, texts: Sequence[str]) -> list[int]:
         return [len(text.split()) + len(text.split()) // 20 + 2 for text in texts]
 
+
+pytestmark = pytest.mark.timeout(900)  # shrinking may take five minutes, and what it finds is the message
 
 TOKENIZERS = [WordTokenizer(512), WordTokenizer(64), ByteTokenizer(), UnevenTokenizer(), load_tokenizer(Settings())]
 _FENCE = re.compile(r"^(?:[ \t]*(?:>[ \t]*)*)(`{3,}|~{3,})(.*)$")
@@ -118,3 +120,24 @@ def test_overlap_is_bounded_and_really_repeats(tokenizer, doc: TaggedDoc) -> Non
 def test_chunking_is_deterministic(doc: TaggedDoc) -> None:
     """The same document gives the same chunks: a stored result may stand for a new computation."""
     assert chunk(doc, WordTokenizer(256)) == chunk(doc, WordTokenizer(256))
+
+
+@pytest.mark.parametrize("section_path", [(), ("Guide",), ("Guide", "User interface")], ids=len)
+def test_overlap_is_a_share_of_the_chunk_as_it_is(section_path: tuple[str, ...]) -> None:
+    """In a window of 64 a token is more than a percent: paragraphs of every length keep to 10 to 15 %, header counted."""
+    tokenizer = WordTokenizer(64)
+    for length in range(70, 240):
+        text = " ".join(f"w{number}x" for number in range(length))
+        doc = make_doc(Block("paragraph", text), section_path=section_path)
+        later = chunk(doc, tokenizer)[1:]
+        assert later
+        assert all(0.10 <= item.overlap / item.tokens <= 0.15 for item in later)
+
+
+def test_an_overlap_has_words() -> None:
+    """The end of a chunk that is signs alone is not repeated."""
+    text = " ".join(f"w{number}x" for number in range(100)) + " ~~~ --- ~~~ --- ~~~ --- ~~~ --- ~~~ --- ~~~"
+    doc = make_doc(Block("paragraph", text), Block("paragraph", " ".join(f"w{number}x" for number in range(100, 130))))
+    for item in chunk(doc, WordTokenizer(64)):
+        repeated = item.content.split()[: item.overlap]
+        assert not item.overlap or words_of(" ".join(repeated))

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 
 import pytest
 
 from bbj_pipeline.models import load_tokenizer
-from bbj_pipeline.records import InstanceRef, RawDocument, TaggedDoc, Topic
+from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.settings import Settings
-from bbj_pipeline.sources.config import build_options
-from bbj_pipeline.sources.registry import get_source
 from bbj_pipeline.stages.chunking import chunk
-from bbj_pipeline.stages.tagging import tag
 from bbj_pipeline_tests.paths import CORPORA
+from bbj_pipeline_tests.stages.documents import tagged_folder
 from bbj_pipeline_tests.stages.test_chunking_properties import fences_are_balanced
 
 _WORD = re.compile(r"\w+")
-
-
-def docs_of(kind: str, folder: str) -> list[TaggedDoc]:
-    source = get_source(kind)
-    options = build_options(source, {"path": str(CORPORA / folder)}, base=CORPORA, where=folder)
-    raws = {raw.key: raw for raw in source.export(options) if isinstance(raw, RawDocument)}
-    topics = [
-        topic
-        for raw in raws.values()
-        if raw.role == "document"
-        for topic in source.parse(raw, options, lambda key: raws[key].content)
-        if isinstance(topic, Topic)
-    ]
-    return [tag(topic, default_doc_type=source.default_doc_type) for topic in topics]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +32,7 @@ def docs_of(kind: str, folder: str) -> list[TaggedDoc]:
 def test_real_documents_are_chunked_whole(kind: str, folder: str) -> None:
     """Every word of a text is in its chunks as often (overloads share theirs), within 512 tokens, with fences closed."""
     tokenizer = load_tokenizer(Settings())
-    docs = docs_of(kind, folder)
+    docs = tagged_folder(kind, CORPORA / folder)
     assert docs
     ids = []
     for doc in docs:
@@ -64,12 +49,36 @@ def test_real_documents_are_chunked_whole(kind: str, folder: str) -> None:
     assert len(set(ids)) == len(ids)
 
 
+def test_a_method_has_the_version_its_own_description_begins_with() -> None:
+    """Of BBj's own reference each method without overloads that says "In BBj N and higher" has N, not its class's version."""
+    files = [json.loads(path.read_bytes()) for path in sorted((CORPORA / "javadoc/bbj").glob("*.json"))]
+    said: dict[tuple[str, str], str] = {}
+    for package in files:
+        for record in package["classes"]:
+            names = Counter(method["name"] for method in record["methods"])
+            for method in record["methods"]:
+                found = re.match(r"In BBj (\d+(?:\.\d+)*)\s+and higher, this method ", method["docu"] or "")
+                if found and names[method["name"]] == 1 and "deprecated" not in method["docu"].lower():
+                    said[f"{package['name']}.{record['name']}", method["name"]] = found[1]
+    assert len(said) == 1414
+    assert said["com.basis.bbj.proxies.BBjAppConfig", "setOmitBasisCss"] == "17.0"  # the class itself: 12.00
+    tokenizer = load_tokenizer(Settings())
+    checked = set()
+    for doc in tagged_folder("javadoc", CORPORA / "javadoc/bbj"):
+        for item in chunk(doc, tokenizer):
+            place = (doc.topic.key, item.heading_path[-1] if item.heading_path else "")
+            if place in said:
+                assert item.metadata["since_version"] == said[place], place
+                checked.add(place)
+    assert checked == set(said)
+
+
 def test_pages_about_bbj_are_tagged_and_others_are_not() -> None:
     """The page that shows all four generations carries four labels; manuals of other products and C++ posts stay unknown."""
-    by_key = {doc.topic.key: doc for doc in docs_of("mdx", "mdx/bbj-ai-strategy")}
+    by_key = {doc.topic.key: doc for doc in tagged_folder("mdx", CORPORA / "mdx/bbj-ai-strategy")}
     challenge = next(doc for key, doc in by_key.items() if "bbj-challenge" in key)
     assert challenge.generations == ("character", "vpro5", "bbj-gui", "dwc")
-    assert all(not doc.generations for doc in docs_of("flare", "flare/saleslogix-clean"))
-    assert all(not doc.generations for doc in docs_of("wordpress", "wordpress/code-posts"))
-    course = {doc.topic.key: doc.generations for doc in docs_of("mdx", "mdx/bbj-beginner-course")}
+    assert all(not doc.generations for doc in tagged_folder("flare", CORPORA / "flare/saleslogix-clean"))
+    assert all(not doc.generations for doc in tagged_folder("wordpress", CORPORA / "wordpress/code-posts"))
+    course = {doc.topic.key: doc.generations for doc in tagged_folder("mdx", CORPORA / "mdx/bbj-beginner-course")}
     assert course["docs/file-io/index.md"] == ("all",)

@@ -9,6 +9,10 @@ import pytest
 from bbj_pipeline.records import GENERATIONS, Block, Topic
 from bbj_pipeline.stages.generation_rules import RULES
 from bbj_pipeline.stages.tagging import tag
+from bbj_pipeline_tests.paths import ROOT
+from bbj_pipeline_tests.stages.documents import tagged_folder
+
+SAMPLES = ROOT / "bbj_pipeline" / "samples"
 
 
 def topic(*blocks: Block, title: str = "A topic", key: str = "a.md", **more: object) -> Topic:
@@ -42,6 +46,15 @@ CASES = [
     ([prose("Visual PRO/5 programs send mnemonics."), prose("CTRL() reads a control of Visual PRO/5.")], ("vpro5",)),
     ([prose("The DWC renders in the browser."), prose("BUI came before it.")], ("dwc",)),
     ([prose("Call addWindow() for each form.")], ("bbj-gui",)),
+    ([prose("Enable the program for the DWC.")], ("dwc",)),
+    ([prose("Forms fill the page."), prose("The Dynamic Web Client draws them.")], ("dwc",)),
+    ([prose("Such programs ran as BUI apps.")], ("dwc",)),
+    ([prose("The routine was written for Visual PRO/5.")], ("vpro5",)),
+    ([prose("Reports of this kind run in character mode.")], ("character",)),
+    ([prose("Most users still sit before a green screen.")], ("character",)),
+    ([Block("heading", "The DWC", level=2), prose("Coordinates may be left out.")], ("dwc",)),
+    ([Block("heading", "In character mode", level=2), prose("The screen is a grid.")], ("character",)),
+    ([prose("Visual PRO/5"), prose("A channel takes text."), prose("DWC"), prose("The page flows.")], ("vpro5", "dwc")),
 ]
 
 
@@ -63,6 +76,9 @@ UNKNOWN = [
     [prose("For new development use BBjSysGui::addWindow, which came later."), prose("It was replaced by setCallback.")],
     [prose("Text."), Block("heading", "See Also", level=2), prose("SENDMSG(), addWindow(), getWebManager()")],
     [prose("The dwc-like layout and the guilt of it.")],
+    [prose("As in character mode, the cursor waits.")],
+    [Block("heading", "Without the DWC", level=2), prose("Start the program from a shell.")],
+    [Block("heading", "In Later Generations", level=2), prose("In the DWC it is an edit box, in Visual PRO/5 a control.")],
 ]
 
 
@@ -83,6 +99,39 @@ def test_a_topic_may_carry_several_generations_in_list_order() -> None:
 def test_all_is_for_topics_without_a_user_interface() -> None:
     """Language constructs beside a user interface cue do not make a topic universal."""
     assert tag(topic(*CASES[10][0], *CASES[6][0])).generations == ("bbj-gui",)
+
+
+def test_a_passing_mention_adds_no_generation() -> None:
+    """One sentence that names another generation changes nothing on a page that shows, or is titled by, its own."""
+    mention = prose("Programs of the DWC wait in the same way.")
+    assert tag(topic(*CASES[0][0], mention)).generations == ("character",)
+    assert tag(topic(*CASES[11][0], mention)).generations == ("all",)
+    twice = [prose("In Visual PRO/5 the trap is reset."), prose("Visual PRO/5 does so at END.")]
+    assert tag(topic(*twice, title="SETERR Verb - Set an Error Handler")).generations == ("all",)
+    reference = topic(prose("A program moved to addWindow() needs no numbers."), title="SENDMSG() Function - Send a Message")
+    assert tag(reference).generations == ("vpro5",)
+    component = topic(prose("The element behind the class BBjButton and BBjControl."), title="The button of the DWC")
+    assert tag(component).generations == ("dwc",)
+
+
+def test_a_page_that_leads_from_one_generation_to_another_carries_both() -> None:
+    """A title that names only where the way begins does not rule out where it ends."""
+    page = topic(prose("Then addWindow() draws it."), title="Moving Visual PRO/5 windows on")
+    assert tag(page).generations == ("vpro5", "bbj-gui")
+
+
+def test_the_samples_are_tagged_as_a_developer_would() -> None:
+    """Pages of the samples that mention other generations, or name their own only once, carry what they are about."""
+    flare = {doc.topic.key: doc.generations for doc in tagged_folder("flare", SAMPLES / "flare")}
+    assert flare["commands/input_verb.htm"] == ("character",)
+    assert flare["commands/sendmsg_function.htm"] == ("vpro5",)
+    assert flare["migration/window_mnemonic_to_addwindow.htm"] == ("vpro5", "bbj-gui")
+    assert flare["usr/four_generations_of_user_interface.htm"] == ("character", "vpro5", "bbj-gui", "dwc")
+    guide = {doc.topic.key: doc.generations for doc in tagged_folder("mdx", SAMPLES / "mdx" / "dwc-guide")}
+    assert guide["docs/05-deployment/deploy-a-web-app.md"] == ("dwc",)
+    assert guide["docs/01-windows/01-create-a-window.mdx"] == ("character", "vpro5", "bbj-gui", "dwc")
+    assert guide["docs/04-files/file-io-for-web-apps.md"] == ("all",)
+    assert guide["docs/05-deployment/contributing.md"] == ()
 
 
 def test_evidence_says_where_and_how_much() -> None:

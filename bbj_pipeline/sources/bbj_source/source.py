@@ -39,7 +39,7 @@ class BbjSource(Source[BbjSourceOptions]):
 
     kind: ClassVar[str] = "bbj_source"
     title: ClassVar[str] = "BBj source code"
-    parser_version: ClassVar[str] = "1"
+    parser_version: ClassVar[str] = "2"
     default_doc_type: ClassVar[DocType] = "example"
     options_type = BbjSourceOptions
 

@@ -30,7 +30,7 @@ class JavadocSource(Source[JavadocOptions]):
 
     kind = "javadoc"
     title = "BBj JavaDoc"
-    parser_version = "1"
+    parser_version = "2"
     default_doc_type = "api-reference"
     options_type = JavadocOptions
 

@@ -40,7 +40,7 @@ class MdxSource(Source[MdxOptions]):
 
     kind = "mdx"
     title = "Docusaurus Markdown"
-    parser_version = "1"
+    parser_version = "2"
     default_doc_type = "concept"
     options_type = MdxOptions
 

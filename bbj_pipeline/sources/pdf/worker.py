@@ -19,7 +19,7 @@ from typing import Any
 
 from pypdf import PdfReader
 from pypdf.errors import FileNotDecryptedError, LimitReachedError, PyPdfError
-from pypdf.generic._font import Font
+from pypdf.generic._font import Font  # no public name in 7.x; pyproject.toml keeps to it
 
 _MONOSPACED = re.compile(
     r"courier|mono|consol|menlo|monaco|typewriter|cmtt|fixed|andale|inconsolata|lettergothic|sourcecode|firacode|1mn|1m-", re.I

@@ -13,8 +13,8 @@ from pydantic import Field
 from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
 from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source
 from bbj_pipeline.sources.http import HttpClient, NetworkOptions, origin_of, recorded_folder
-from bbj_pipeline.sources.replay.wordpress import serve_wordpress
 from bbj_pipeline.sources.http.spool import Spool
+from bbj_pipeline.sources.replay.wordpress import serve_wordpress
 from bbj_pipeline.sources.wordpress.dump import SpooledPosts, read_dump
 from bbj_pipeline.sources.wordpress.live import Reading, read_site
 from bbj_pipeline.sources.wordpress.parse import parse_post
@@ -49,7 +49,7 @@ class WordPressSource(Source[WordPressOptions]):
 
     kind = "wordpress"
     title = "WordPress REST API"
-    parser_version = "1"
+    parser_version = "2"
     options_type = WordPressOptions
 
     def export(

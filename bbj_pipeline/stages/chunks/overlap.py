@@ -61,15 +61,17 @@ def _tail(drafts: Sequence[Draft], number: int, size: int) -> list[tuple[Piece, 
 
 
 def _choose(tail: Sequence[tuple[Piece, str, int]], size: int, most: int, draft: Draft, counter: Counter) -> Overlap:
+    """Return the last sentences of ``tail`` that make the share, by their tokens at least and with every joint at most."""
     if not tail or most <= 0:
         return None
-    least = _share(size + counter.joint, OVERLAP_MIN) + 1
+    least = _share(size, OVERLAP_MIN) + 1
     kept: list[tuple[Piece, str]] = []
     used = 0
     for piece, sentence, tokens in reversed(tail):
-        if used + tokens > most:
+        joints = counter.joint * (len(kept) + 1)
+        if used + tokens + joints > most:
             if used < least:
-                words, count = _last_words(sentence, min(_share(size, _TARGET), most) - used, counter)
+                words, count = _last_words(sentence, min(max(least, _share(size, _TARGET)), most - joints) - used, counter)
                 if words:
                     kept.insert(0, (piece, words))
                     used += count
@@ -78,7 +80,8 @@ def _choose(tail: Sequence[tuple[Piece, str, int]], size: int, most: int, draft:
         used += tokens
         if used >= least:
             break
-    if used < least:  # the chunk before ends in less prose than that: nothing to share
+    # the chunk before ends in less prose than that, or in signs alone: nothing to share
+    if used < least or not any(char.isalnum() for _, text in kept for char in text):
         return None
     return _as_piece(kept, used, draft)
 
@@ -86,7 +89,7 @@ def _choose(tail: Sequence[tuple[Piece, str, int]], size: int, most: int, draft:
 def _last_words(sentence: str, room: int, counter: Counter) -> tuple[str, int]:
     """Return the end of a sentence in at most ``room`` tokens, marked as cut."""
     words = sentence.split()
-    counts = counter.count(["…", *words])
+    counts = counter.count(["…", *(f" {word}" for word in words)])  # the space is a token, or part of one, for some models
     used = counts[0]
     first = len(words)
     while first > 0 and used + counts[first] <= room:
