@@ -150,7 +150,13 @@ def test_an_interrupt_stops_the_whole_command(settings: Settings) -> None:
         "BBJ_DATABASE_URL": settings.database_url.get_secret_value(),
     }
     with subprocess.Popen(
-        [str(PROGRAM), "run"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        [str(PROGRAM), "run"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        # Tests may run in a shell's background, whose processes ignore SIGINT; a command in the foreground does not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
