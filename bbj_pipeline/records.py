@@ -46,7 +46,7 @@ DocType = Literal["api-reference", "concept", "example", "migration", "language-
 DOC_TYPES: tuple[DocType, ...] = get_args(DocType)
 
 WITHDRAWN_CODES = frozenset({"draft", "not-published", "protected", "robots-disallowed"})
-"""Codes of rejects that say: the authors do not want this document published."""
+"""Codes of rejects that say: the authors took this document back. Any other reject is broken, and stays served as it was."""
 
 BlockType = Literal["heading", "paragraph", "list_item", "table", "code", "note"]
 BLOCK_TYPES: tuple[BlockType, ...] = get_args(BlockType)
@@ -167,11 +167,6 @@ class Reject:
         object.__setattr__(self, "key", clean_text(self.key))
         reason = clean_text(self.reason)
         object.__setattr__(self, "reason", reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 1]}…")
-
-    @property
-    def withdrawn(self) -> bool:
-        """Whether the document was taken back by its authors, instead of being broken: only then it is no longer served."""
-        return self.code in WITHDRAWN_CODES
 
 
 @dataclass(frozen=True, slots=True)

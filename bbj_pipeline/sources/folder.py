@@ -14,7 +14,7 @@ from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import RawDocument, Reject, Unfetched, clean_text
 from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
 
-__all__ = ["by_key", "inside", "public_url_of", "read_folder"]
+__all__ = ["by_key", "inside", "public_url_of", "read_folder", "refusal"]
 
 
 def read_folder(root: Path, wanted: Callable[[str], bool], *, media_type: str) -> Iterator[RawDocument | Reject | Unfetched]:
@@ -53,6 +53,21 @@ def inside(real_root: Path, path: Path) -> bool:
         return False
 
 
+def refusal(real_root: Path, path: Path) -> tuple[str, str] | None:
+    """Return the code and reason why a file must not be read, or ``None``: a link out of the root, no file, or too large.
+
+    Raises ``OSError`` when that cannot be found out now.
+    """
+    if not inside(real_root, path):
+        return "outside-root", "the link leads out of the export's folder"
+    if not path.is_file():
+        return "not-a-file", "neither a regular file nor a link to one"
+    size = path.stat().st_size
+    if size > MAX_DOCUMENT_BYTES:
+        return "too-large", f"{size:,} bytes; at most {MAX_DOCUMENT_BYTES:,} are read"
+    return None
+
+
 def public_url_of(template: str | None, key: str) -> str | None:
     """Return the public URL of a document: ``template`` with ``{path}`` replaced by the URL-quoted key."""
     return template.replace("{path}", quote(clean_text(key))) if template else None
@@ -72,15 +87,10 @@ def _keys(root: Path) -> Iterator[str]:
 
 def _read(real_root: Path, path: Path, key: str, media_type: str) -> RawDocument | Reject | Unfetched:
     try:
-        if not inside(real_root, path):
-            return Reject(key, "outside-root", "the link leads out of the export folder")
-        real = path.resolve(strict=True)
-        if not real.is_file():
-            return Reject(key, "not-a-file", "neither a file nor a link to one")
-        status = real.stat()
-        if status.st_size > MAX_DOCUMENT_BYTES:
-            return Reject(key, "too-large", f"{status.st_size} bytes; at most {MAX_DOCUMENT_BYTES} are read")
-        content = real.read_bytes()
+        refused = refusal(real_root, path)
+        if refused is not None:
+            return Reject(key, *refused)
+        content = path.read_bytes()
     except OSError as error:
         return Unfetched(key, f"cannot be read: {error.strerror or error}")
     # No last_modified: a copy or a rebuild gives every file a new time, and content decides what changed, not clocks.

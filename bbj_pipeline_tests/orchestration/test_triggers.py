@@ -80,6 +80,16 @@ def test_changed_content_fires_again_with_another_key(ticks: Ticks, tmp_path: Pa
     assert first[0].run_key != second[0].run_key
 
 
+def test_everything_that_starts_runs_is_on() -> None:
+    """Schedules and sensors run as soon as a daemon does, without a click in the UI."""
+    repository = build_definitions(Settings(sources_file=SAMPLES_DIR / "sources.yaml")).get_repository_def()
+    assert len(repository.schedule_defs) == 7
+    assert {item.default_status for item in repository.schedule_defs} == {dg.DefaultScheduleStatus.RUNNING}
+    assert {item.name for item in repository.sensor_defs} >= {"flare_export_sensor", "dead_run_sensor"}
+    named = [item for item in repository.sensor_defs if item.name in ("flare_export_sensor", "dead_run_sensor")]
+    assert {item.default_status for item in named} == {dg.DefaultSensorStatus.RUNNING}
+
+
 def test_the_nightly_schedule_requests_every_instance(tmp_path: Path) -> None:
     """One schedule a kind runs all its instances at 02:00 UTC, one run each; an instance with its own cron has its own."""
     (tmp_path / "sources.yaml").write_text(

@@ -190,7 +190,7 @@ class _ZipFiles:
                 content = member.read(MAX_DOCUMENT_BYTES + 1)
         except (
             *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, struct.error),
-            *(NotImplementedError, RuntimeError, ValueError, LookupError),
+            *(NotImplementedError, RuntimeError, ValueError, LookupError),  # zipfile's own: a method or key it does not know
         ) as error:
             return Reject(key, "corrupt-member", f"the archive's member cannot be unpacked ({error})")
         except OSError as error:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import RawDocument, Reject
-from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
-from bbj_pipeline.sources.folder import by_key, inside
+from bbj_pipeline.sources.folder import by_key, inside, refusal
 from bbj_pipeline.sources.http import public_address
 from bbj_pipeline.sources.http.urls import url_path
 from bbj_pipeline.sources.markup import MarkupError, parse_document
@@ -36,7 +35,7 @@ def read_folder(root: Path, public_url: str | None, choice: Choice) -> Iterator[
         if isinstance(path, Reject):
             yield path
             continue
-        problem = _unreadable(real_root, path)
+        problem = refusal(real_root, path)
         if problem:
             yield Reject(key, *problem)
             continue
@@ -106,14 +105,3 @@ def _pages(root: Path) -> Iterator[tuple[str, Path]]:
             if name.lower().endswith(_SUFFIXES) and not name.startswith("."):
                 path = Path(folder, name)
                 yield path.relative_to(root).as_posix(), path
-
-
-def _unreadable(root: Path, path: Path) -> tuple[str, str] | None:
-    if not inside(root, path):
-        return "outside-root", "the file is a link that leads out of the site"
-    real = path.resolve()
-    if not real.is_file():
-        return "not-a-file", "neither a regular file nor a link to one"
-    if real.stat().st_size > MAX_DOCUMENT_BYTES:
-        return "too-large", f"over {MAX_DOCUMENT_BYTES:,} bytes"
-    return None

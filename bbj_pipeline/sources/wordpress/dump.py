@@ -14,8 +14,7 @@ from typing import Any
 
 from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import Reject
-from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
-from bbj_pipeline.sources.folder import by_key, inside
+from bbj_pipeline.sources.folder import by_key, refusal
 from bbj_pipeline.sources.http.spool import Spool
 from bbj_pipeline.sources.wordpress.shapes import canonical, shape_of, term_key, term_record, version_rank
 
@@ -106,7 +105,7 @@ def read_dump(folder: Path, documents: MutableMapping[str, Mapping[str, Any]] | 
         if isinstance(path, Reject):
             objects.rejects[key] = path
             continue
-        problem = _unreadable(root, path)
+        problem = refusal(root, path)
         if problem:
             objects.reject(key, *problem)
             continue
@@ -147,14 +146,3 @@ def _files(root: Path) -> Iterator[Path]:
         for name in sorted(names):
             if not name.startswith(".") and name.lower() not in _IGNORED:
                 yield Path(folder, name)
-
-
-def _unreadable(root: Path, path: Path) -> tuple[str, str] | None:
-    if not inside(root, path):
-        return "outside-root", "the file is a link that leads out of the dump"
-    real = path.resolve()
-    if not real.is_file():
-        return "not-a-file", "neither a regular file nor a link to one"
-    if real.stat().st_size > MAX_DOCUMENT_BYTES:
-        return "too-large", f"over {MAX_DOCUMENT_BYTES:,} bytes"
-    return None
