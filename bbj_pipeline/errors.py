@@ -6,7 +6,8 @@ Standard library only, imported by every layer. No logging and no retry policy l
     ├── ConfigurationError        settings or sources.yaml are wrong        never retried
     ├── Unavailable               something outside did not answer           retried with backoff
     │   ├── SourceUnavailable     a site, export folder or store
-    │   └── DatabaseUnavailable   PostgreSQL
+    │   ├── DatabaseUnavailable   PostgreSQL
+    │   └── ModelUnavailable      an embedding server
     ├── RejectedInput             the input itself is unusable               never retried
     │   └── CheckFailed           a blocking check stands before publishing
     ├── ModelError                an embedding model is missing or misbehaves never retried
@@ -20,6 +21,7 @@ __all__ = [
     "ConfigurationError",
     "DatabaseUnavailable",
     "ModelError",
+    "ModelUnavailable",
     "PipelineError",
     "RejectedInput",
     "SchemaError",
@@ -64,6 +66,10 @@ class SourceUnavailable(Unavailable):
 
 class DatabaseUnavailable(Unavailable):
     """PostgreSQL could not be reached, or the connection was lost."""
+
+
+class ModelUnavailable(Unavailable):
+    """A server that runs a model did not answer."""
 
 
 class RejectedInput(PipelineError):

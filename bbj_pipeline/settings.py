@@ -61,6 +61,12 @@ class Settings(BaseSettings):
     embedding_window: int | None = Field(
         default=None, ge=32, description="Tokens the model reads at most; unset means what the model itself says."
     )
+    ollama_model: str | None = Field(
+        default=None,
+        description="Name of a model in an Ollama server that computes instead; BBJ_EMBEDDING_MODEL still names its files "
+        "(tokenizer, prompts, window), no weights of which are read.",
+    )
+    ollama_url: str = Field(default="http://127.0.0.1:11434", pattern=r"^https?://", description="Where that server answers.")
     embedding_batch: int = Field(default=32, ge=1, le=4096, description="Texts in one call of the embedding model.")
     dense_candidates: int = Field(default=20, ge=1, le=1000, description="Candidates of the dense leg of a search.")
     lexical_candidates: int = Field(default=20, ge=1, le=1000, description="Candidates of the lexical leg of a search.")

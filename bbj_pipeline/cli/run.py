@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -46,12 +47,17 @@ def run(config: Path | None, sources: tuple[str, ...], as_json: bool, verbose: b
 
 def run_instances(settings: Settings, refs: Sequence[InstanceRef], *, verbose: bool = False) -> Iterator[InstanceReport]:
     """Run instances through Dagster with one database and one model, and yield a report for each."""
+    from bbj_pipeline.cli.progress import embedding_bar
     from bbj_pipeline.orchestration.build import build_definitions
     from bbj_pipeline.orchestration.home import dagster_instance
     from bbj_pipeline.orchestration.platform import Platform
     from bbj_pipeline.orchestration.refresh import refresh
 
-    with Platform(settings) as platform, dagster_instance(settings, platform.database) as instance:
+    with (
+        embedding_bar(shown=not verbose and sys.stderr.isatty()) as listener,
+        Platform(settings, listener=listener) as platform,
+        dagster_instance(settings, platform.database) as instance,
+    ):
         # The person at the terminal retries; waiting between attempts is for the night.
         definitions = build_definitions(settings, platform=platform, max_retries=0)
         yield from refresh(definitions, instance, refs, log_level="INFO" if verbose else "CRITICAL")

@@ -4,7 +4,7 @@ Which model is a setting; what a model is (window, prompts, pooling, identity) i
 here knows Dagster, SQL or a chunk.
 """
 
-from bbj_pipeline.models.embedder import load_embedder
+from bbj_pipeline.models.loading import load_embedder
 from bbj_pipeline.models.profile import ModelProfile, load_profile
 from bbj_pipeline.models.tokenizer import load_tokenizer
 

@@ -8,20 +8,19 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bbj_pipeline.errors import ModelError
-from bbj_pipeline.models.profile import ModelProfile, load_profile
+from bbj_pipeline.models.profile import ModelProfile
 from bbj_pipeline.models.tokenizer import ModelTokenizer
-from bbj_pipeline.records import content_hash
-from bbj_pipeline.settings import Settings
-from bbj_pipeline.stages.contract import Embedder, Vector, Vectors
+from bbj_pipeline.models.vectors import refuse_overlong, unit_vectors, usable_query_vector
+from bbj_pipeline.stages.contract import Vector, Vectors
 
-__all__ = ["SentenceTransformerEmbedder", "load_embedder"]
+__all__ = ["SentenceTransformerEmbedder"]
 
 _CGROUP_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 
@@ -53,19 +52,7 @@ class SentenceTransformerEmbedder:
         The number format is not part of it: cosines between bfloat16 and float32 vectors of one text are above 0.999, and a
         server without bfloat16 has to find what a machine with it embedded.
         """
-        profile = self._profile
-        identity = {
-            "provider": "sentence-transformers",
-            "model": profile.name,
-            "revision": profile.revision(),
-            "pooling": profile.pooling,
-            "query_prompt": profile.query_prompt,
-            "document_prompt": profile.document_prompt,
-            "window": profile.window,
-            "normalised": True,
-            "dimension": profile.dimension,
-        }
-        return f"{profile.name}:{content_hash(identity)[:32]}"
+        return self._profile.fingerprint(provider="sentence-transformers", revision=self._profile.revision())
 
     @property
     def dimension(self) -> int:
@@ -93,24 +80,18 @@ class SentenceTransformerEmbedder:
         return self._wanted_batch if self._model.device.type != "cpu" else min(self._wanted_batch, _CPU_BATCH)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 vectors of shape (len(texts), dimension) and length 1.
+        """Return float32 vectors of shape (len(texts), dimension) and length 1, NaN for a vector that is none.
 
-        Raises ``ModelError`` for a text over the window, which the model would cut silently, or a vector that is not finite.
+        Raises ``ModelError`` for a text over the window, which the model would cut silently.
         """
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
-        for position, tokens in enumerate(self._tokenizer.count(texts)):
-            if tokens > self._profile.window:
-                raise ModelError(
-                    f"text {position} has {tokens} tokens, {self._profile.name} reads {self._profile.window}",
-                    remedy="chunk it with this model's tokenizer",
-                )
-        return self._unit(self._encode(texts, self._profile.document_prompt))
+        refuse_overlong(self._profile, self._tokenizer.count(texts))
+        return unit_vectors(self._encode(texts, self._profile.document_prompt))
 
     def embed_query(self, text: str) -> Vector:
         """Return the query's float32 vector of shape (dimension,) and length 1; a query over the window is cut to it."""
-        vector: Vector = self._unit(self._encode([text], self._profile.query_prompt))[0]
-        return vector
+        return usable_query_vector(self._profile, unit_vectors(self._encode([text], self._profile.query_prompt)))
 
     def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
         with self._lock:
@@ -118,32 +99,6 @@ class SentenceTransformerEmbedder:
                 list(texts), prompt=prompt or None, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True
             )
         return np.asarray(vectors, dtype=np.float32)
-
-    def _unit(self, vectors: Vectors) -> Vectors:
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        usable = np.isfinite(norms[:, 0]) & (norms[:, 0] > 0)
-        if not usable.all():
-            position = int(np.argmin(usable))
-            raise ModelError(
-                f"{self._profile.name} returned an unusable vector for text {position}",
-                remedy="check the model's files; a vector must be finite and not zero",
-            )
-        unit: Vectors = (vectors / norms).astype(np.float32, copy=False)
-        return unit
-
-
-def load_embedder(settings: Settings) -> Embedder:
-    """Return the embedder of ``settings.embedding_model``, loaded once a process.
-
-    Raises ``ModelError`` with the remedy when the model is not installed or cannot be loaded.
-    """
-    return _load(settings.embedding_model, settings.embedding_window, settings.embedding_batch)
-
-
-@cache
-def _load(model: str, window: int | None, batch: int) -> SentenceTransformerEmbedder:
-    profile = load_profile(Settings(embedding_model=model, embedding_window=window), weights=True)
-    return SentenceTransformerEmbedder(profile, batch=batch)
 
 
 def _load_model(profile: ModelProfile, dtype: str) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 from bbj_pipeline.errors import ConfigurationError, ModelError
 from bbj_pipeline.models.folder import find_model_folder
+from bbj_pipeline.records import content_hash
 from bbj_pipeline.settings import Settings
 
 __all__ = ["ModelProfile", "load_profile"]
@@ -23,7 +24,11 @@ _SANE_WINDOW = 1_000_000
 _KNOWN_WINDOWS = {"all-MiniLM-L6-v2": 512}
 """Windows whose own configuration understates them: all-MiniLM-L6-v2 has 512 positions, but its files say 256 and 128."""
 
+_QWEN3_QUERY = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 _KNOWN_PROMPTS: dict[str, tuple[str, str]] = {
+    "Qwen3-Embedding-0.6B": (_QWEN3_QUERY, ""),
+    "Qwen3-Embedding-4B": (_QWEN3_QUERY, ""),
+    "Qwen3-Embedding-8B": (_QWEN3_QUERY, ""),
     "bge-small-en-v1.5": ("Represent this sentence for searching relevant passages: ", ""),
     "bge-base-en-v1.5": ("Represent this sentence for searching relevant passages: ", ""),
     "bge-large-en-v1.5": ("Represent this sentence for searching relevant passages: ", ""),
@@ -66,6 +71,21 @@ class ModelProfile:
             with path.open("rb") as stream:
                 digest.update(hashlib.file_digest(stream, "sha256").digest())
         return digest.hexdigest()
+
+    def fingerprint(self, *, provider: str, revision: str) -> str:
+        """Return the name of the embedding space that a provider makes of this model: what decides a vector, digested."""
+        identity = {
+            "provider": provider,
+            "model": self.name,
+            "revision": revision,
+            "pooling": self.pooling,
+            "query_prompt": self.query_prompt,
+            "document_prompt": self.document_prompt,
+            "window": self.window,
+            "normalised": True,
+            "dimension": self.dimension,
+        }
+        return f"{self.name}:{content_hash(identity)[:32]}"
 
     def tokenizer_digest(self) -> str:
         """Return a digest of ``tokenizer.json``: other tokens, other counts."""

@@ -52,6 +52,15 @@ class ModelTokenizer:
         inputs = [self._prompt + text for text in texts] if self._prompt else list(texts)
         return [len(encoding) for encoding in self._tokenizer.encode_batch_fast(inputs)]
 
+    def cut(self, text: str) -> str:
+        """Return the longest beginning of ``text`` that the model reads whole, special tokens included."""
+        encoding = self._tokenizer.encode(text)
+        if len(encoding) <= self._window:
+            return text
+        special = len(encoding) - len(self._tokenizer.encode(text, add_special_tokens=False))
+        offsets = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        return text[: offsets[self._window - special - 1][1]]
+
 
 def load_tokenizer(settings: Settings) -> Tokenizer:
     """Return the tokenizer of ``settings.embedding_model``, loaded once a process.

@@ -110,6 +110,7 @@ def build_source_assets(
                 platform.embedder,
                 DatabaseEmbeddingCache(platform.database),
                 batch=platform.settings.embedding_batch,
+                listener=platform.listener,
             )
         )
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Self
 
 from bbj_pipeline.models import load_embedder, load_tokenizer
+from bbj_pipeline.orchestration.steps.embed import ProgressListener
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.stages.contract import Embedder, Tokenizer
 from bbj_pipeline.storage.database import Database, open_database
@@ -22,8 +23,13 @@ __all__ = ["Platform"]
 class Platform:
     """What the steps need from outside; a context manager that closes what was opened."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self, settings: Settings, *, listener: ProgressListener | None = None, embedder: Embedder | None = None
+    ) -> None:
         self.settings = settings
+        self._embedder = embedder
+        self.listener = listener
+        """Who hears of the progress of embedding, besides the log."""
         self._opened = ExitStack()
 
     def __enter__(self) -> Self:
@@ -56,5 +62,5 @@ class Platform:
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedding model."""
-        return load_embedder(self.settings)
+        """The embedding model: the given one, or the settings'."""
+        return self._embedder or load_embedder(self.settings)

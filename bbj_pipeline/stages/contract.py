@@ -46,13 +46,13 @@ class Embedder(Protocol):
         """Length of every vector."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 vectors of shape (len(texts), dimension) and length 1.
+        """Return float32 vectors of shape (len(texts), dimension) and length 1; NaN where the model gave nothing usable.
 
-        Raises ``ModelError`` for a text over the window or a vector that is not finite.
+        Raises ``ModelError`` for a text over the window.
         """
 
     def embed_query(self, text: str) -> Vector:
-        """Return the query's float32 vector of shape (dimension,) and length 1."""
+        """Return the query's float32 vector of shape (dimension,) and length 1; raises ``ModelError`` when it is unusable."""
 
 
 class EmbeddingCache(Protocol):

@@ -1,12 +1,13 @@
 """The embeddings stage's file: one row a chunk in the order of the chunks, vectors as fixed-size lists of float32.
 
-Kept apart from the record codecs because vectors go from NumPy to Arrow and back without a Python object a number.
+A chunk without a usable vector has zeros and a reason. Kept apart from the record codecs because vectors go from NumPy to
+Arrow and back without a Python object a number.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,7 +18,7 @@ from bbj_pipeline.records import Chunk
 from bbj_pipeline.stages.contract import Vectors
 from bbj_pipeline.storage.stage_files import StageDraft, StageFile, StageInfo
 
-__all__ = ["VectorRows", "VectorWriter", "read_vectors", "vector_schema"]
+__all__ = ["VectorRows", "VectorWriter", "keys_without_vectors", "read_vectors", "vector_schema"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ def vector_schema(dimension: int) -> pa.Schema:
         ("ordinal", pa.int32()),
         ("text_hash", pa.string()),
         ("vector", pa.list_(pa.float32(), dimension)),
+        ("reject_reason", pa.string()),
     ]
     return pa.schema(fields)
 
@@ -50,12 +52,15 @@ class VectorWriter:
         self._dimension = dimension
         self._digest = hashlib.sha256(fingerprint.encode())
         self._rows = 0
+        self._rejects = 0
 
-    def add(self, chunks: Sequence[tuple[str, Chunk]], vectors: Vectors) -> None:
+    def add(self, chunks: Sequence[tuple[str, Chunk]], vectors: Vectors, unusable: Mapping[str, str]) -> None:
         """Append one row group: (item hash, chunk) pairs with vectors of shape (len(chunks), dimension).
 
+        ``unusable`` says by text hash why a chunk has none.
         The item hash, not only the text's, goes into the data version: a chunk whose URL changed is to be published too.
         """
+        reasons = [unusable.get(chunk.text_hash) for _, chunk in chunks]
         self._draft.write(
             pa.table(
                 [
@@ -63,13 +68,16 @@ class VectorWriter:
                     pa.array([chunk.ordinal for _, chunk in chunks], pa.int32()),
                     pa.array([chunk.text_hash for _, chunk in chunks], pa.string()),
                     pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel(), pa.float32()), self._dimension),
+                    pa.array(reasons, pa.string()),
                 ],
                 schema=self._schema,
             )
         )
-        for item_hash, chunk in chunks:
-            self._digest.update(f"{chunk.key}\x1f{chunk.ordinal}\x1f{item_hash}\n".encode())
+        for (item_hash, chunk), reason in zip(chunks, reasons, strict=True):
+            missing = "" if reason is None else "\x1fno vector"
+            self._digest.update(f"{chunk.key}\x1f{chunk.ordinal}\x1f{item_hash}{missing}\n".encode())
         self._rows += len(chunks)
+        self._rejects += sum(reason is not None for reason in reasons)
 
     def finish(self, *, stage: str, stage_version: str, input_version: str, complete: bool, run_id: str) -> StageInfo:
         """Close the draft; returns what it holds."""
@@ -81,7 +89,7 @@ class VectorWriter:
             data_version=self._digest.hexdigest(),
             complete=complete,
             rows=self._rows,
-            rejects=0,
+            rejects=self._rejects,
             run_id=run_id,
         )
         self._draft.finish(info)
@@ -99,3 +107,11 @@ def read_vectors(file: StageFile) -> Iterator[VectorRows]:
             text_hashes=[str(text_hash) for text_hash in table.column("text_hash").to_pylist()],
             vectors=flat.astype(np.float32, copy=False).reshape(table.num_rows, -1),
         )
+
+
+def keys_without_vectors(file: StageFile) -> dict[str, str]:
+    """Return the documents of which a chunk has no usable vector, each with the reason; cheap when there are none."""
+    if file.info.rejects == 0:
+        return {}
+    rows = (row for table in file.row_groups(["key", "reject_reason"]) for row in table.to_pylist())
+    return {str(row["key"]): str(row["reject_reason"]) for row in rows if row["reject_reason"] is not None}

@@ -91,12 +91,54 @@ class BadEmbedder(CountingEmbedder):
 
 
 @pytest.mark.parametrize("vector", [[np.nan, 0, 1], [np.inf, 0, 0], [0, 0, 0], [2, 0, 0], [1, 0]], ids=str)
-def test_an_unusable_vector_is_refused_and_not_stored(vector: list[float]) -> None:
-    """A vector that is not finite, not of length 1 or of another dimension names its chunk and never reaches the cache."""
+def test_a_broken_model_is_refused_and_nothing_is_stored(vector: list[float]) -> None:
+    """A model none of whose vectors is finite, of length 1 and of its dimension is named with the first chunk it failed at."""
     cache = MemoryCache()
     with pytest.raises(ModelError, match=r"mdx 0\.md chunk 0"):
-        embed(chunks_of("a"), BadEmbedder(vector), cache, batch=4)
+        embed(chunks_of("a b", "c"), BadEmbedder(vector), cache, batch=4)
     assert not cache.vectors
+
+
+class SpoiltEmbedder(CountingEmbedder):
+    """Gives NaN for every text of a batch in which a bad text stands, as padding together does."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        vectors = super().embed_documents(texts)
+        return np.full_like(vectors, np.nan) if any("bad" in text for text in texts) else vectors
+
+
+def test_a_text_without_a_usable_vector_is_bisected_out() -> None:
+    """Of 32 texts with two bad ones, 30 get their vectors and are stored; the two are reported by hash, with zeros as rows."""
+    texts = [f"text {number}" for number in range(32)]
+    texts[5], texts[20] = "bad one", "another bad"
+    chunks = chunks_of(*texts)
+    embedder, cache = SpoiltEmbedder(), MemoryCache()
+    result = embed(chunks, embedder, cache, batch=32)
+    assert set(result.unusable) == {chunks[5].text_hash, chunks[20].text_hash}
+    assert not result.vectors[[5, 20]].any()
+    assert len(cache.vectors) == 30
+    good = [row for row in range(32) if row not in (5, 20)]
+    assert np.array_equal(result.vectors[good], np.stack([embedder.vector(texts[row]) for row in good]))
+    assert embedder.calls <= 2 * 2 * 6  # two searches by halves among 32 texts, both halves asked
+
+
+def test_only_bad_texts_left_do_not_condemn_the_model() -> None:
+    """When everything else is cached and the rest is bad, the model is asked for a plain word before it is called broken."""
+    chunks = chunks_of("fine", "bad one", "another bad")
+    cache = MemoryCache()
+    embed(chunks, SpoiltEmbedder(), cache, batch=8)
+    again = embed(chunks, SpoiltEmbedder(), cache, batch=8)
+    assert len(again.unusable) == 2
+    assert again.vectors[0].any()
+
+
+def test_progress_counts_every_computed_text() -> None:
+    """The listener hears each batch: in all as many texts as were computed."""
+    heard: list[int] = []
+    embed(
+        chunks_of(*(f"text {n}" for n in range(7)), "text 0"), CountingEmbedder(), MemoryCache(), batch=3, progress=heard.append
+    )
+    assert heard == [3, 3, 1]
 
 
 def test_no_chunks_are_no_work() -> None:

@@ -19,7 +19,7 @@ from bbj_pipeline.records import Block, Chunk, Evidence, InstanceRef, Reject, Ta
 from bbj_pipeline.storage.stage_files import StageFile, StageStore
 from bbj_pipeline.storage.stage_records import CHUNKS, MANIFEST, PARSED, TAGGED, Codec, ManifestEntry
 from bbj_pipeline.storage.stage_units import UnitIndex, UnitWriter, read_records, read_rows
-from bbj_pipeline.storage.stage_vectors import VectorWriter, read_vectors, vector_schema
+from bbj_pipeline.storage.stage_vectors import VectorWriter, keys_without_vectors, read_vectors, vector_schema
 
 REF = InstanceRef("mdx", "guide")
 TOPIC = Topic(
@@ -165,12 +165,27 @@ def test_vectors_come_back_bit_for_bit(store: StageStore) -> None:
     vectors = np.random.default_rng(1).standard_normal((5, 3)).astype(np.float32)
     draft = store.draft(REF, "embeddings", vector_schema(3))
     writer = VectorWriter(draft, 3, "fingerprint")
-    writer.add([("item", CHUNK)] * 2, vectors[:2])
-    writer.add([("item", CHUNK)] * 3, vectors[2:])
+    writer.add([("item", CHUNK)] * 2, vectors[:2], {})
+    writer.add([("item", CHUNK)] * 3, vectors[2:], {})
     writer.finish(stage="embeddings", stage_version="1", input_version="in", complete=True, run_id="run")
     groups = list(read_vectors(draft.commit()))
     assert np.array_equal(np.concatenate([group.vectors for group in groups]), vectors)
     assert [name for group in groups for name in group.text_hashes] == [CHUNK.text_hash] * 5
+
+
+def test_a_chunk_without_a_vector_is_counted_and_named(store: StageStore) -> None:
+    """A chunk whose text has no usable vector keeps its row with a reason, and makes another data version than one with."""
+    found = {}
+    for unusable in ({}, {CHUNK.text_hash: "not finite"}):
+        draft = store.draft(REF, "embeddings", vector_schema(3))
+        writer = VectorWriter(draft, 3, "fingerprint")
+        writer.add([("item", CHUNK)], np.zeros((1, 3), dtype=np.float32), unusable)
+        writer.finish(stage="embeddings", stage_version="1", input_version="in", complete=True, run_id="run")
+        file = draft.commit()
+        found[len(unusable)] = (file.info.rejects, file.info.data_version, keys_without_vectors(file))
+    assert (found[0][0], found[0][2]) == (0, {})
+    assert (found[1][0], found[1][2]) == (1, {CHUNK.key: "not finite"})
+    assert found[0][1] != found[1][1]
 
 
 def test_remembered_values_belong_to_one_state(store: StageStore) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from bbj_pipeline import __version__
@@ -18,7 +18,7 @@ from bbj_pipeline.storage.database import Database
 from bbj_pipeline.storage.publishing import PublishRow, publish
 from bbj_pipeline.storage.stage_files import StageFile
 from bbj_pipeline.storage.stage_units import read_rows
-from bbj_pipeline.storage.stage_vectors import read_vectors
+from bbj_pipeline.storage.stage_vectors import keys_without_vectors, read_vectors
 
 __all__ = ["PublishOutcome", "publish_chunks"]
 
@@ -42,12 +42,14 @@ def publish_chunks(
 ) -> PublishOutcome:
     """Publish one instance; an input that is already published writes nothing.
 
-    A document that was rejected, unless its authors withdrew it, is broken and not gone: its earlier rows stay served.
+    A document that was rejected, unless its authors withdrew it, or of which a chunk has no usable vector, is broken and not
+    gone: its earlier rows stay served.
     """
+    unusable = keys_without_vectors(embeddings)
     result = publish(
         database,
         at.instance.ref,
-        rows=lambda: _rows(at, chunks, embeddings),
+        rows=lambda: _rows(at, chunks, embeddings, unusable),
         fingerprint=embedder.fingerprint,
         dimension=embedder.dimension,
         input_version=embeddings.info.data_version,
@@ -59,7 +61,7 @@ def publish_chunks(
             "chunker": CHUNKER_VERSION,
         },
         complete=embeddings.info.complete,
-        broken={*_broken(at.store.find(at.instance.ref, PARSED_TOPICS)), *_broken(chunks)},
+        broken={*_broken(at.store.find(at.instance.ref, PARSED_TOPICS)), *_broken(chunks), *unusable},
     )
     counts = {
         "inserted": result.inserted,
@@ -79,7 +81,7 @@ def _broken(file: StageFile | None) -> Iterator[str]:
                 yield str(row["key"])
 
 
-def _rows(at: Workplace, chunks: StageFile, embeddings: StageFile) -> Iterator[PublishRow]:
+def _rows(at: Workplace, chunks: StageFile, embeddings: StageFile, unusable: Collection[str]) -> Iterator[PublishRow]:
     """Join chunks and vectors, which were written in the same order; a mismatch means one of them is of another run."""
     vectors = (
         (text_hash, vector)
@@ -96,4 +98,5 @@ def _rows(at: Workplace, chunks: StageFile, embeddings: StageFile) -> Iterator[P
                 f"the embeddings of {at.instance.ref} do not match its chunks at {chunk.key}",
                 remedy="materialise its embeddings again",
             )
-        yield PublishRow(chunk, vector)
+        if chunk.key not in unusable:
+            yield PublishRow(chunk, vector)
