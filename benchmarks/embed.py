@@ -62,9 +62,8 @@ def measure(settings: Settings, chunks: list[Chunk], rounds: int) -> None:
         again = seconds(lambda: embed(chunks, embedder, cache, batch=settings.embedding_batch))
     ratios = [mine / theirs for mine, theirs in zip(stage, bare, strict=True)]
     print(f"model alone: {len(texts) / min(bare):.1f} texts/s, {tokens / min(bare):.0f} tokens/s")
-    print(
-        f"embed stage / model alone, median of {rounds}: {statistics.median(ratios):.3f} ({', '.join(f'{r:.3f}' for r in ratios)})"
-    )
+    shown = ", ".join(f"{ratio:.3f}" for ratio in ratios)
+    print(f"embed stage / model alone, median of {rounds}: {statistics.median(ratios):.3f} ({shown})")
     print(f"all cached / model alone: {again / min(bare):.4f}")
 
 
