@@ -73,7 +73,10 @@ def by_type(pages: Sequence[Sequence[Line]]) -> list[Heading]:
         (index, line)
         for lines in pages
         for index, line in enumerate(lines)
-        if line.size >= body * _LARGER and len(line.text) <= _LONGEST and any(letter.isalpha() for letter in line.text)
+        if not line.table
+        and line.size >= body * _LARGER
+        and len(line.text) <= _LONGEST
+        and any(letter.isalpha() for letter in line.text)
     ]
     sizes = sorted({line.size for _, line in candidates}, reverse=True)
     found: list[Heading] = []
@@ -105,7 +108,13 @@ def _numbered(pages: Sequence[Sequence[Line]]) -> list[Heading]:
         margin = min((line.x for line in lines), default=0.0)
         for index, line in enumerate(lines):
             match = _NUMBERED.match(line.text)
-            if match and line.x < margin + line.size and not _LEADERS.search(line.text) and _stands_alone(lines, index):
+            if (
+                match
+                and not line.table
+                and line.x < margin + line.size
+                and not _LEADERS.search(line.text)
+                and _stands_alone(lines, index)
+            ):
                 level = min(match.group(1).count(".") + 1, _DEEPEST)
                 found.append(Heading(line.page, level, line.text.strip(), index, index + 1))
     return found
@@ -129,7 +138,7 @@ def _matching_lines(entry: OutlineEntry, lines: Sequence[Line], taken: set[tuple
     for start in range(len(lines)):
         text = ""
         for end in range(start + 1, min(start + _MOST_LINES, len(lines)) + 1):
-            if (entry.page, end - 1) in taken:
+            if (entry.page, end - 1) in taken or lines[end - 1].table:
                 break
             text += " " + lines[end - 1].text
             if {_letters(text), _letters(_NUMBERING.sub("", text.strip()))} & wanted:
