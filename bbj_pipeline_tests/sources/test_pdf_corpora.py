@@ -36,8 +36,8 @@ RUNNING = {
     **{f"sqream__{name}.pdf": r"\d+" for name in SQREAM},
 }
 """Each manual's running lines, as they are seen on its pages."""
-BULLETS = frozenset("•◦*-lon")
-"""Marks of list items; ``l``, ``o`` and ``n`` are the letters that fonts of symbols borrow for theirs."""
+BULLETS = frozenset("•◦*-lon\uf05a\uf0eb\uf071")
+"""Marks of list items and notes; ``l``, ``o`` and ``n`` are the letters that fonts of symbols borrow for theirs."""
 CELLS_GLUED = {"\U000f03d9": "Germany", "\U000f03b2": "Austria"}
 """Words of two cells side by side that pypdf writes without a space between: flags are letters of private use there."""
 MENDED = {
@@ -148,7 +148,8 @@ def test_every_outline_title_is_a_heading_on_its_page(manuals: dict[str, Topic])
     """
     for file, rows in grouped(facts("pdf_outlines.tsv")).items():
         wanted = Counter((int(row["page"]), min(int(row["level"]), 6), squeezed(row["title"])) for row in rows)
-        found = Counter((b.page, b.level, squeezed(b.text)) for b in manuals[file].blocks if b.type == "heading")
+        headings = [block for block in manuals[file].blocks if block.type == "heading"]
+        found = Counter((b.page or 0, b.level or 0, squeezed(b.text)) for b in headings)
         assert not wanted - found, file
         assert found == wanted or file in OUTLINE_ALONE, file
 
@@ -249,6 +250,15 @@ def test_cells_over_several_lines_are_whole(manuals: dict[str, Topic]) -> None:
         "set_datetime(int col, Timestamp val)",
         "Set column at index col of type Datetime in the current row",
     )
+
+
+def test_icons_begin_notes_and_are_no_text(manuals: dict[str, Topic]) -> None:
+    """Text beside an icon is a note named after it, as seen on the pages; text in two lines beside one icon is one note."""
+    blocks = manuals["sqream__sqream_ui_guide_dashboard.pdf"].blocks
+    assert [(block.page, block.title) for block in blocks if block.type == "note"] == [
+        (4, "Note"), (5, "Note"), (7, "Tip"), (8, "Tip"), (9, "Note"), (11, "Tip"), (12, "Tip"), (13, "Warning"),
+    ]  # fmt: skip
+    assert not any(icon in block.text for block in blocks for icon in "\uf05a\uf0eb\uf071")
 
 
 def test_code_of_another_pitch_keeps_its_indents(manuals: dict[str, Topic]) -> None:

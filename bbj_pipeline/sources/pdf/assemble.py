@@ -21,6 +21,9 @@ __all__ = ["Measures", "assemble", "measure"]
 _BULLET = re.compile(r"^([•◦▪▫●○■□‣⁃∙·➢➤✓\uf0a7\uf0b7\uf0d8]|[-–—*](?=\s))\s*")
 _NUMBER = re.compile(r"^(\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
 _SENTENCE_END = re.compile(r"[.!?:;][\"'”’)\]]*$")
+_ICONS = {"\uf05a": "Note", "\uf0eb": "Tip", "\uf071": "Warning", "\uf06d": "Caution", "\uf06a": "Important"}
+"""Letters of the font Font Awesome that begin an admonition, by its names (info-circle, lightbulb, exclamation-triangle, fire,
+exclamation-circle), as Asciidoctor PDF sets them."""
 _MOST_SPACES = 500
 """Spaces set for a gap in code: positions are the file's to choose, and may be anywhere."""
 _COLUMNS = re.compile(r"\S {3,}\S")
@@ -105,6 +108,9 @@ def _take(groups: list[_Group], line: Line, measures: Measures) -> None:
     if line.contents:
         groups.append(_Group("list_item", [line], _list_level(groups, line)))
         return
+    if line.text[:1] in _ICONS and line.text[1:2] in {"", " "}:
+        groups.append(_Group("note", [line]))
+        return
     bullet, number = _BULLET.match(line.text), _NUMBER.match(line.text)
     if bullet or (number and _may_count(last, line, measures)):
         mark = bullet.group(0) if bullet else ""
@@ -144,6 +150,8 @@ def _continues(group: _Group, line: Line, measures: Measures) -> bool:
     last = group.lines[-1]
     if group.kind == "list_item" and group.mark and not _BULLET.sub("", last.text) and abs(last.y - line.y) < last.size:
         return True  # the bullet was a line of its own, at the same height
+    if group.kind == "note" and last.text in _ICONS and abs(last.y - line.y) < 2 * last.size:
+        return True  # so was the icon, in the middle of the text's height
     if line.size != last.size and abs(line.size - last.size) > 0.1 * last.size:
         return False
     ended = bool(_SENTENCE_END.search(last.text))
@@ -169,6 +177,11 @@ def _blocks(group: _Group, measures: Measures) -> Iterator[Block]:
     text = measures.hyphens.join([line.text for line in group.lines])
     if group.mark:
         text = _BULLET.sub("", text).strip()
+    if group.kind == "note":
+        text, title = text[1:].strip(), _ICONS[text[0]]
+        if text:
+            yield Block("note", text, title=title, page=page)
+        return
     if not text:
         return
     if group.kind == "list_item":
