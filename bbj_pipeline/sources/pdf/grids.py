@@ -5,9 +5,11 @@ Lines only: no text is looked at, so that a grid is not yet a table. ``ruled`` p
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
+from operator import neg
 
 from bbj_pipeline.sources.pdf.extract import Fill, Rule
 
@@ -19,7 +21,7 @@ _THIN = 3.0
 """A fill not wider than this is a line."""
 _WHITE = frozenset({"1", "1 1 1", "1.0", "1.0 1.0 1.0", "0 0 0 0"})
 _MOST_CELLS = 20_000
-_MOST_CROSSINGS = 1_000_000
+_MOST_CROSSINGS = 100_000
 
 
 _Place = tuple[int, int]
@@ -40,13 +42,9 @@ class Grid:
 
     def cell_at(self, x: float, y: float) -> _Place | None:
         """Return the first row and column of the cell at a point, ``None`` outside of the grid."""
-        column = _between(x, self.xs)
-        row = _between(-y, [-edge for edge in self.ys])
-        return None if row is None or column is None else self.cells[row, column]
-
-
-def _between(value: float, edges: Sequence[float]) -> int | None:
-    return next((index for index, (low, high) in enumerate(pairwise(edges)) if low <= value < high), None)
+        column = bisect_right(self.xs, x) - 1
+        row = bisect_right(self.ys, -y, key=neg) - 1
+        return self.cells.get((row, column))
 
 
 def find_grids(rules: Iterable[Rule], fills: Iterable[Fill]) -> list[Grid]:

@@ -21,6 +21,8 @@ _PROSE_LINES = 5
 """Where every cell has this many lines, columns of prose stand between rules."""
 _MOST_ACROSS = 0.1
 """Share of spans that may reach over an edge: where more do, the text does not keep to the grid."""
+_MOST_GROUNDS = 1_000_000
+"""Cells times fills that are looked at for the colour of a header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,12 @@ def _table(page: Page, grid: Grid, placed: dict[_Place, list[int]]) -> TableSpan
     filled = {place for place, cell in lines.items() if cell}
     rows = sorted({row for row, _ in filled})
     columns = sorted({column for _, column in filled})
-    full = sum(sum(row == of for of, _ in filled) >= 2 for row in rows)
+    full = sum(count >= 2 for count in Counter(row for row, _ in filled).values())
     if len(columns) < 2 or full < 2 or filled & grid.open or all(len(lines[place]) >= _PROSE_LINES for place in filled):
         return None
     solid = [(place, span) for place, cell in spans.items() for span in cell if span.text.strip()]
-    if sum(_reaches_over(span, place, grid) for place, span in solid) > _MOST_ACROSS * len(solid):
+    ends = {first: grid.xs[column + 1] for (_, column), first in sorted(grid.cells.items())}
+    if sum(_reaches_over(span, ends[place]) for place, span in solid) > _MOST_ACROSS * len(solid):
         return None
     cells = tuple(tuple(tuple(map(_text, lines.get((row, column), []))) for column in columns) for row in rows)
     sizes = Counter(span.size for _, span in solid)
@@ -90,10 +93,8 @@ def _table(page: Page, grid: Grid, placed: dict[_Place, list[int]]) -> TableSpan
     )
 
 
-def _reaches_over(span: Span, place: _Place, grid: Grid) -> bool:
-    row, column = place
-    last = max(c for (r, c), first in grid.cells.items() if r == row and first == place)
-    return span.x + span.width - grid.xs[max(last, column) + 1] > max(span.size, 0.25 * span.width)
+def _reaches_over(span: Span, edge: float) -> bool:
+    return span.x + span.width - edge > max(span.size, 0.25 * span.width)
 
 
 def _lines(spans: list[Span]) -> list[list[Span]]:
@@ -121,13 +122,17 @@ def _text(line: list[Span]) -> str:
 
 def _header_rows(grid: Grid, rows: list[int], spans: dict[_Place, list[Span]], fills: tuple[Fill, ...]) -> int:
     """Count the leading rows that are set in bold, or on a colour no other row has, where the rest are not."""
-    bold = [_is_bold(row, spans) for row in rows]
+    count = _leading([_is_bold(row, spans) for row in rows])
+    if count or len(grid.cells) * len(fills) > _MOST_GROUNDS:
+        return count
     colours = [_colours(grid, row, fills) for row in rows]
-    for marked in (bold, [bool(colour) and colour == colours[0] for colour in colours]):
-        count = next((index for index, mark in enumerate(marked) if not mark), len(marked))
-        if 0 < count < len(marked) and not any(marked[count:]):
-            return count
-    return 0
+    return _leading([bool(colour) and colour == colours[0] for colour in colours])
+
+
+def _leading(marked: list[bool]) -> int:
+    """Count the marks at the beginning, if there are no others and something follows."""
+    count = next((index for index, mark in enumerate(marked) if not mark), 0)
+    return 0 if any(marked[count:]) else count
 
 
 def _is_bold(row: int, spans: dict[_Place, list[Span]]) -> bool:

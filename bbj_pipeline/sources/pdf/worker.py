@@ -34,6 +34,7 @@ _MOST_RULES = 5_000
 """Rules and fills of one page; a page of more is a drawing, and its lines part no cells."""
 _LEAST_RULE = 3.0
 """Points; a shorter stroke is a part of a letter, an icon or a dotted line."""
+_LONGEST_COLOUR = 20
 _MOST_OUTLINE = 20_000
 _MOST_DEPTH = 32
 
@@ -212,7 +213,7 @@ class _Drawing:
         elif operator == b"n":
             self._paths, self._length = [], 0
         elif operator in _COLOURS:
-            self._colour = " ".join(str(value) for value in operands[:4])
+            self._colour = " ".join(str(value)[:_LONGEST_COLOUR] for value in operands[:4])
         elif operator == b"q":
             self._colours.append(self._colour)
         elif operator == b"Q" and self._colours:
