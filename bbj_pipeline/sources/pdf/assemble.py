@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 
 from bbj_pipeline.records import Block
+from bbj_pipeline.sources.pdf.hyphens import Hyphens
 from bbj_pipeline.sources.pdf.lines import Line
 from bbj_pipeline.sources.pdf.tables import split_tables
 
@@ -20,10 +21,9 @@ __all__ = ["Measures", "assemble", "measure"]
 _BULLET = re.compile(r"^([•◦▪▫●○■□‣⁃∙·➢➤✓\uf0a7\uf0b7\uf0d8]|[-–—*](?=\s))\s*")
 _NUMBER = re.compile(r"^(\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
 _SENTENCE_END = re.compile(r"[.!?:;][\"'”’)\]]*$")
-_SPLIT_WORD = re.compile(r"([^\W\d_]{2,})[-\u00ad]$")
-_HEAD = re.compile(r"^[^\W\d_]+")
-_HYPHENATED = re.compile(r"(?<![^\W\d_])[^\W\d_]++-[^\W\d_]+")
-_LONGEST_WORD = 100
+_ICONS = {"\uf05a": "Note", "\uf0eb": "Tip", "\uf071": "Warning", "\uf06d": "Caution", "\uf06a": "Important"}
+"""Letters of the font Font Awesome that begin an admonition, by its names (info-circle, lightbulb, exclamation-triangle, fire,
+exclamation-circle), as Asciidoctor PDF sets them."""
 _MOST_SPACES = 500
 """Spaces set for a gap in code: positions are the file's to choose, and may be anywhere."""
 _COLUMNS = re.compile(r"\S {3,}\S")
@@ -39,42 +39,50 @@ class Measures:
 
     leading: dict[float, float]
     right: dict[int, float]
-    hyphenated: frozenset[str]
+    hyphens: Hyphens
     all_mono: bool
     indent: float
 
 
 def measure(pages: Sequence[Sequence[Line]]) -> Measures:
-    """Measure leading by type size, the right edge of each page's column, hyphenated words, and what the fonts are."""
+    """Measure leading by type size, the right edge of each page's column, the file's words, and what the fonts are."""
     gaps: dict[float, Counter[float]] = {}
     right: dict[int, float] = {}
     starts: Counter[int] = Counter()
     letters = mono = 0
-    hyphenated: set[str] = set()
     for lines in pages:
-        for line, following in zip_longest(lines, lines[1:]):
+        plain = [line for line in lines if line.table is None]
+        for line, following in zip_longest(plain, plain[1:]):
             right[line.page * 3 + line.column] = max(right.get(line.page * 3 + line.column, 0.0), line.end)
             letters += len(line.text)
             mono += len(line.text) if line.mono else 0
             starts[round(line.x)] += len(line.text)
-            hyphenated.update(word.casefold() for word in _HYPHENATED.findall(line.text))
             if following and following.size == line.size and 0.9 * line.size < line.y - following.y < 2.2 * line.size:
                 gaps.setdefault(line.size, Counter())[round((line.y - following.y) * 2) / 2] += 1
     leading = {size: min(counted.items(), key=lambda item: (-item[1], item[0]))[0] for size, counted in gaps.items()}
+    hyphens = Hyphens(text for lines in pages for line in lines for text in _texts(line))
     indent = float(starts.most_common(1)[0][0]) if starts else 0.0
-    return Measures(leading, right, frozenset(hyphenated), mono > _MOST_MONO * letters, indent)
+    return Measures(leading, right, hyphens, mono > _MOST_MONO * letters, indent)
+
+
+def _texts(line: Line) -> Iterator[str]:
+    if line.table is None:
+        yield line.text
+    else:
+        yield from (text for row in line.table.rows for cell in row for text in cell)
 
 
 def assemble(lines: Iterable[Line], measures: Measures) -> Iterator[Block]:
     """Yield the blocks of the lines between two headings."""
     groups: list[_Group] = []
     for item in split_tables(list(lines), mono_is_code=not measures.all_mono):
-        if isinstance(item, Line):
+        if item.table is None:
             _take(groups, item, measures)
             continue
         yield from (block for group in groups for block in _blocks(group, measures))
         groups = []
-        yield item
+        rows = tuple(tuple(measures.hyphens.join(cell) for cell in row) for row in item.table.rows)
+        yield Block("table", rows=rows, header_rows=item.table.header_rows, page=item.page)
     yield from (block for group in groups for block in _blocks(group, measures))
 
 
@@ -99,6 +107,9 @@ def _take(groups: list[_Group], line: Line, measures: Measures) -> None:
         return
     if line.contents:
         groups.append(_Group("list_item", [line], _list_level(groups, line)))
+        return
+    if line.text[:1] in _ICONS and line.text[1:2] in {"", " "}:
+        groups.append(_Group("note", [line]))
         return
     bullet, number = _BULLET.match(line.text), _NUMBER.match(line.text)
     if bullet or (number and _may_count(last, line, measures)):
@@ -139,6 +150,8 @@ def _continues(group: _Group, line: Line, measures: Measures) -> bool:
     last = group.lines[-1]
     if group.kind == "list_item" and group.mark and not _BULLET.sub("", last.text) and abs(last.y - line.y) < last.size:
         return True  # the bullet was a line of its own, at the same height
+    if group.kind == "note" and last.text in _ICONS and abs(last.y - line.y) < 2 * last.size:
+        return True  # so was the icon, in the middle of the text's height
     if line.size != last.size and abs(line.size - last.size) > 0.1 * last.size:
         return False
     ended = bool(_SENTENCE_END.search(last.text))
@@ -161,9 +174,14 @@ def _blocks(group: _Group, measures: Measures) -> Iterator[Block]:
     if group.kind == "code" or (measures.all_mono and group.kind == "paragraph" and _looks_set(group.lines, measures)):
         yield Block("code", _code(group.lines), page=page)
         return
-    text = _prose([line.text for line in group.lines], measures.hyphenated)
+    text = measures.hyphens.join([line.text for line in group.lines])
     if group.mark:
         text = _BULLET.sub("", text).strip()
+    if group.kind == "note":
+        text, title = text[1:].strip(), _ICONS[text[0]]
+        if text:
+            yield Block("note", text, title=title, page=page)
+        return
     if not text:
         return
     if group.kind == "list_item":
@@ -183,35 +201,25 @@ def _looks_set(lines: list[Line], measures: Measures) -> bool:
 def _code(lines: list[Line]) -> str:
     """Set lines out as they stand: indents from their positions, an empty line for each line's height left free."""
     left = min(line.x for line in lines)
+    pitch = _pitch(lines)
     steps = sorted(a.y - b.y for a, b in pairwise(lines) if a.page == b.page and a.y - b.y > 0.5 * a.size)
     step = steps[len(steps) // 4] if steps else 0.0
     out: list[str] = []
     previous: Line | None = None
     for line in lines:
+        text = line.text.replace("\u00ad", "-")
         if previous and step and previous.page == line.page and line.y < previous.y:
             out += [""] * max(0, min(3, round((previous.y - line.y) / step) - 1))
         if previous and abs(previous.y - line.y) < 0.3 * line.size and previous.page == line.page:
-            out[-1] += " " * max(1, min(_MOST_SPACES, round((line.x - previous.end) / (0.6 * line.size)))) + line.text
+            out[-1] += " " * max(1, min(_MOST_SPACES, round((line.x - previous.end) / pitch))) + text
         else:
-            out.append(" " * min(_MOST_SPACES, round((line.x - left) / (0.6 * line.size or 1.0))) + line.text)
+            out.append(" " * min(_MOST_SPACES, round((line.x - left) / pitch)) + text)
         previous = line
     return "\n".join(out)
 
 
-def _prose(texts: list[str], hyphenated: frozenset[str]) -> str:
-    """Join lines with one space, mending words broken at the ends of lines."""
-    text = ""
-    for part in texts:
-        part = " ".join(part.split())
-        broken = _SPLIT_WORD.search(text, max(0, len(text) - _LONGEST_WORD))
-        head = _HEAD.match(part)
-        if broken and head and head.group(0)[0].islower():
-            whole = f"{broken.group(1)}-{head.group(0)}".casefold()
-            known = whole in hyphenated or broken.group(1).isupper()
-            keep = known and not text.endswith("\u00ad")
-            text = (text if keep else text[:-1]) + part
-        elif text.endswith(("-", "/")) and not text.endswith((" -", " /")):
-            text += part
-        else:
-            text += f" {part}" if text else part
-    return text.replace("\u00ad", "")
+def _pitch(lines: list[Line]) -> float:
+    """Return how far apart the letters of monospaced lines stand, in points: between 0.4 and 0.8 em, 0.6 in most fonts."""
+    pitches = sorted((line.end - line.x) / len(line.text) for line in lines)
+    size = lines[0].size or 1.0
+    return max(0.4 * size, min(0.8 * size, pitches[len(pitches) // 2]))

@@ -15,7 +15,7 @@ from typing import Any
 
 from bbj_pipeline.records import Reject
 
-__all__ = ["Extracted", "Limits", "OutlineEntry", "Page", "RunWorker", "Span", "extract", "run_worker"]
+__all__ = ["Extracted", "Fill", "Limits", "OutlineEntry", "Page", "Rule", "RunWorker", "Span", "extract", "run_worker"]
 
 _WORKER = Path(__file__).with_name("worker.py")
 _START_SECONDS = 20
@@ -55,8 +55,32 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Rule:
+    """A level or upright line drawn on a page, as the box around it, in points from the bottom left."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """A rectangle filled with a colour, which is named by its components as the file writes them."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
-    """One page's spans in the file's order, ``None`` where pypdf sees the end of a line. ``number`` counts from 1."""
+    """One page's spans in the file's order, ``None`` where pypdf sees the end of a line, and what is drawn beside them.
+
+    ``number`` counts from 1.
+    """
 
     number: int
     left: float
@@ -64,6 +88,8 @@ class Page:
     width: float
     height: float
     spans: tuple[Span | None, ...]
+    rules: tuple[Rule, ...] = ()
+    fills: tuple[Fill, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +184,9 @@ def _page(page: dict[str, Any]) -> Page:
         None if span is None else Span(span[0], span[1], span[2], bool(span[3]), bool(span[4]), span[5], span[6])
         for span in page["spans"]
     )
-    return Page(page["number"], page["left"], page["bottom"], page["width"], page["height"], spans)
+    rules = tuple(Rule(*rule) for rule in page["rules"])
+    fills = tuple(Fill(*fill) for fill in page["fills"])
+    return Page(page["number"], page["left"], page["bottom"], page["width"], page["height"], spans, rules, fills)
 
 
 def _too_slow(key: str, limits: Limits) -> Reject:

@@ -1,4 +1,5 @@
-"""Decides which lines are headings: those the outline names, or else those set in larger type, or else numbered ones.
+"""Decides which lines are headings: those the outline names and those below them in larger type than the body; without an
+outline those set in larger type, or else numbered ones.
 
 Works on lines by page; making blocks of the rest is the business of ``assemble``.
 """
@@ -13,12 +14,18 @@ from dataclasses import dataclass
 from bbj_pipeline.sources.pdf.extract import OutlineEntry
 from bbj_pipeline.sources.pdf.lines import Line
 
-__all__ = ["Heading", "body_size", "by_outline", "by_type"]
+__all__ = ["Heading", "below_outline", "body_size", "by_outline", "by_type"]
 
 _DEEPEST = 6
 _LARGER = 1.15
 """A heading's type is at least this much larger than the body's."""
 _LONGEST = 200
+_LONGEST_BELOW = 120
+_MOST_LINES_BELOW = 3
+_HEADING_STEP = 1.75
+"""The lines of one heading are at most this many type sizes apart."""
+_SMALLER = 0.97
+"""A heading the outline does not name is set in smaller type than the one it stands under."""
 _MOST_LINES = 4
 _WORD = re.compile(r"\w+")
 _NUMBERING = re.compile(r"^(?:(?:chapter|appendix|part|section)\s+)?(?:\d+|[A-Z])(?:\.\d+)*\.?\s+", re.IGNORECASE)
@@ -28,7 +35,10 @@ _LEADERS = re.compile(r"\.\s?\.\s?\.|\s\d+$")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading on one page: before or instead of the lines ``start`` to ``end`` (indexes, ``end`` exclusive)."""
+    """A heading on one page: before or instead of the lines ``start`` to ``end`` (indexes, ``end`` exclusive).
+
+    ``text`` has as many lines as the page shows where it comes from the page, and one where it comes from the outline.
+    """
 
     page: int
     level: int
@@ -66,6 +76,52 @@ def by_outline(outline: Sequence[OutlineEntry], lines_by_page: dict[int, Sequenc
     return found
 
 
+def below_outline(
+    outlined: Sequence[Heading], pages: Sequence[Sequence[Line]], running: frozenset[tuple[int, int]]
+) -> list[Heading]:
+    """Return headings that an outline of few levels leaves out: lines in type between the body's and the heading's above.
+
+    ``running`` are the places (index of page, index of line) of running lines. A size counts if it is used twice at least,
+    for a cover has lines in many sizes; levels go down by size from the heading above.
+    """
+    body = body_size(pages)
+    by_start = {(heading.page, heading.start): heading for heading in outlined}
+    inside = {(heading.page, index) for heading in outlined for index in range(heading.start, heading.end)}
+    runs: list[tuple[tuple[int, float], list[tuple[int, Line]]]] = []
+    above: tuple[int, float] | None = None
+    for number, lines in enumerate(pages):
+        for index, line in enumerate(lines):
+            heading = by_start.get((line.page, index))
+            if heading:
+                above = (heading.level, line.size) if heading.end > heading.start else None
+            if above is None or (line.page, index) in inside or (number, index) in running:
+                continue
+            if runs and _continues(runs[-1][1][-1], (index, line)):
+                runs[-1][1].append((index, line))
+            elif body * _LARGER <= line.size < _SMALLER * above[1] and not (line.table or line.contents or line.mono):
+                runs.append((above, [(index, line)]))
+    found = [run for run in runs if _is_title([line for _, line in run[1]])]
+    counted = Counter(run[0][1].size for _, run in found)
+    sizes = [size for size, count in counted.items() if count >= 2]
+    return [
+        Heading(
+            page=run[0][1].page,
+            level=min(level + 1 + sum(run[0][1].size < size < _SMALLER * largest for size in sizes), _DEEPEST),
+            text="\n".join(line.text.strip() for _, line in run),
+            start=run[0][0],
+            end=run[-1][0] + 1,
+        )
+        for (level, largest), run in found
+        if run[0][1].size in sizes
+    ]
+
+
+def _is_title(lines: Sequence[Line]) -> bool:
+    text = " ".join(line.text.strip() for line in lines)
+    letters = any(letter.isalpha() for letter in text)
+    return letters and len(lines) <= _MOST_LINES_BELOW and len(text) <= _LONGEST_BELOW and not text.endswith((".", ",", ";"))
+
+
 def by_type(pages: Sequence[Sequence[Line]]) -> list[Heading]:
     """Return headings by type size, levels from the largest size down; when there are none, isolated numbered lines."""
     body = body_size(pages)
@@ -73,7 +129,10 @@ def by_type(pages: Sequence[Sequence[Line]]) -> list[Heading]:
         (index, line)
         for lines in pages
         for index, line in enumerate(lines)
-        if line.size >= body * _LARGER and len(line.text) <= _LONGEST and any(letter.isalpha() for letter in line.text)
+        if not line.table
+        and line.size >= body * _LARGER
+        and len(line.text) <= _LONGEST
+        and any(letter.isalpha() for letter in line.text)
     ]
     sizes = sorted({line.size for _, line in candidates}, reverse=True)
     found: list[Heading] = []
@@ -82,7 +141,7 @@ def by_type(pages: Sequence[Sequence[Line]]) -> list[Heading]:
         level = min(sizes.index(line.size) + 1, _DEEPEST)
         if previous and _continues(previous, (index, line)):
             last = found.pop()
-            found.append(Heading(last.page, last.level, f"{last.text} {line.text.strip()}", last.start, index + 1))
+            found.append(Heading(last.page, last.level, f"{last.text}\n{line.text.strip()}", last.start, index + 1))
         else:
             found.append(Heading(line.page, level, line.text.strip(), index, index + 1))
         previous = (index, line)
@@ -95,7 +154,7 @@ def _continues(before: tuple[int, Line], after: tuple[int, Line]) -> bool:
         following.page == line.page
         and next_index == index + 1
         and following.size == line.size
-        and 0 <= line.y - following.y < 1.6 * line.size
+        and 0 <= line.y - following.y < _HEADING_STEP * line.size
     )
 
 
@@ -105,7 +164,13 @@ def _numbered(pages: Sequence[Sequence[Line]]) -> list[Heading]:
         margin = min((line.x for line in lines), default=0.0)
         for index, line in enumerate(lines):
             match = _NUMBERED.match(line.text)
-            if match and line.x < margin + line.size and not _LEADERS.search(line.text) and _stands_alone(lines, index):
+            if (
+                match
+                and not line.table
+                and line.x < margin + line.size
+                and not _LEADERS.search(line.text)
+                and _stands_alone(lines, index)
+            ):
                 level = min(match.group(1).count(".") + 1, _DEEPEST)
                 found.append(Heading(line.page, level, line.text.strip(), index, index + 1))
     return found
@@ -129,7 +194,7 @@ def _matching_lines(entry: OutlineEntry, lines: Sequence[Line], taken: set[tuple
     for start in range(len(lines)):
         text = ""
         for end in range(start + 1, min(start + _MOST_LINES, len(lines)) + 1):
-            if (entry.page, end - 1) in taken:
+            if (entry.page, end - 1) in taken or lines[end - 1].table:
                 break
             text += " " + lines[end - 1].text
             if {_letters(text), _letters(_NUMBERING.sub("", text.strip()))} & wanted:

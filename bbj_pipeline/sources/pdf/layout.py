@@ -13,7 +13,7 @@ from bbj_pipeline.records import Block
 from bbj_pipeline.sources.pdf.assemble import assemble, measure
 from bbj_pipeline.sources.pdf.extract import Extracted
 from bbj_pipeline.sources.pdf.furniture import furniture
-from bbj_pipeline.sources.pdf.headings import Heading, body_size, by_outline, by_type
+from bbj_pipeline.sources.pdf.headings import Heading, below_outline, body_size, by_outline, by_type
 from bbj_pipeline.sources.pdf.lines import Line, page_lines
 
 __all__ = ["LaidOut", "lay_out"]
@@ -45,6 +45,7 @@ def lay_out(extracted: Extracted) -> LaidOut:
     cover = _cover(pages, running)
     if extracted.outline:
         headings = by_outline(extracted.outline, by_page)
+        headings += below_outline(headings, pages, running)
         kept = _without(pages, running, {(h.page, index) for h in headings for index in range(h.start, h.end)})
     else:
         kept = _without(pages, running, set())
@@ -89,9 +90,8 @@ def _blocks(kept: _Kept, headings: list[Heading], extracted: Extracted) -> Itera
                 position += 1
             yield from assemble(waiting, measures)
             waiting = []
-            yield Block(
-                "heading", " ".join(heading.text.split()), level=heading.level, page=page.number, anchor=f"page={page.number}"
-            )
+            text = measures.hyphens.join(heading.text.split("\n"))
+            yield Block("heading", text, level=heading.level, page=page.number, anchor=f"page={page.number}")
             while position < len(lines) and lines[position][0] < heading.end:
                 position += 1
         waiting += [line for _, line in lines[position:]]

@@ -13,24 +13,11 @@ from itertools import pairwise
 from statistics import median
 
 from bbj_pipeline.sources.pdf.extract import Page, Span
+from bbj_pipeline.sources.pdf.letters import line_text, text_of
+from bbj_pipeline.sources.pdf.ruled import Table, TableSpan, with_tables
 
 __all__ = ["Cell", "Line", "page_lines"]
 
-_LIGATURES = str.maketrans(
-    {
-        "ﬀ": "ff",
-        "ﬁ": "fi",
-        "ﬂ": "fl",
-        "ﬃ": "ffi",
-        "ﬄ": "ffl",
-        "ﬅ": "st",
-        "ﬆ": "st",
-        "\u00a0": " ",
-        "\x7f": "•",
-        "\u2010": "-",
-        "\u2011": "-",
-    }
-)
 _LEAST_COLUMN_LINES = 5
 _LEAST_FILLED = 0.6
 _LEAST_LETTERS = 25
@@ -57,7 +44,7 @@ class Line:
 
     ``column`` is 0, or 1 and 2 on a page whose text stands in two columns. ``y`` falls from the top of the page down.
     ``contents`` marks a line of a table of contents: words, then dots or a wide space, then a page number.
-    ``cells`` are the line's parts if wide spaces part it, else empty.
+    ``cells`` are the line's parts if wide spaces part it, else empty. ``table`` is the ruled table that stands in its place.
     """
 
     page: int
@@ -71,10 +58,12 @@ class Line:
     column: int = 0
     contents: bool = False
     cells: tuple[Cell, ...] = ()
+    table: Table | None = None
 
 
 def page_lines(page: Page) -> list[Line]:
-    """Return the lines of a page in reading order."""
+    """Return the lines of a page in reading order, each ruled table as one line."""
+    page = with_tables(page)
     rows = _rows(page)
     gutter = _gutter(page, rows)
     if gutter is None:
@@ -109,11 +98,15 @@ def _rows(page: Page) -> list[list[Span]]:
 
 def _goes_on(last: Span, span: Span, reach: float) -> bool:
     """Say whether ``span`` stands on the line that ends with ``last`` and reaches to ``reach``."""
+    if isinstance(last, TableSpan) or isinstance(span, TableSpan):
+        return False
     return abs(last.y - span.y) < 0.2 * span.size and span.x > reach - 0.3 * span.size
 
 
 def _line(page: Page, row: list[Span], column: int = 0) -> Line:
-    text = "".join(span.text for span in row).translate(_LIGATURES).rstrip()
+    if isinstance(row[0], TableSpan):
+        return _table_line(page, row[0], column)
+    text = line_text(row)
     first = row[0]
     solid = [span for span in row if span.text.strip()]
     letters = sum(len(span.text.strip()) for span in solid)
@@ -144,6 +137,21 @@ def _line(page: Page, row: list[Span], column: int = 0) -> Line:
     )
 
 
+def _table_line(page: Page, span: TableSpan, column: int) -> Line:
+    return Line(
+        page=page.number,
+        text=span.text,
+        x=span.x - page.left,
+        end=_end(span) - page.left,
+        y=span.y - page.bottom,
+        size=round(span.size * 2) / 2,
+        mono=False,
+        bold=False,
+        column=column,
+        table=span.table,
+    )
+
+
 def _cells(page: Page, row: list[Span]) -> tuple[Cell, ...]:
     cells: list[list[Span]] = []
     for span in row:
@@ -154,10 +162,7 @@ def _cells(page: Page, row: list[Span]) -> tuple[Cell, ...]:
         cells[-1].append(span)
     if len(cells) < 2:
         return ()
-    return tuple(
-        Cell(cell[0].x - page.left, " ".join("".join(span.text for span in cell).translate(_LIGATURES).split()))
-        for cell in cells
-    )
+    return tuple(Cell(cell[0].x - page.left, " ".join(text_of(cell).split())) for cell in cells)
 
 
 def _end(span: Span) -> float:

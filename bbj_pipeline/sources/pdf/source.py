@@ -39,7 +39,7 @@ class PdfSource(Source[PdfOptions]):
 
     kind: ClassVar[str] = "pdf"
     title: ClassVar[str] = "PDF manuals"
-    parser_version: ClassVar[str] = "2"
+    parser_version: ClassVar[str] = "3"
     default_doc_type: ClassVar[DocType] = "concept"
     parse_options: ClassVar[frozenset[str]] = frozenset({"public_url", "passwords", "max_seconds", "max_pages"})
     options_type = PdfOptions

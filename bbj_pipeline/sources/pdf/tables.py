@@ -1,15 +1,16 @@
 """Finds tables among lines: rows of cells that stand at the same places, with wrapped cells put back together.
 
-Only what geometry shows; ruled lines are not looked at. Monospaced lines are code and never a table.
+Only what the places of text show; ruled tables come from ``ruled``. Monospaced lines are code and never a table.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from bbj_pipeline.records import Block
 from bbj_pipeline.sources.pdf.lines import Line
+from bbj_pipeline.sources.pdf.ruled import Table
 
 __all__ = ["split_tables"]
 
@@ -22,13 +23,13 @@ _ROW_GAP = 4.0
 """Rows of one table are at most this many type sizes apart."""
 
 
-def split_tables(lines: Sequence[Line], *, mono_is_code: bool) -> Iterator[Line | Block]:
-    """Yield the lines, with every run of lines that is a table replaced by its block."""
+def split_tables(lines: Sequence[Line], *, mono_is_code: bool) -> Iterator[Line]:
+    """Yield the lines, with every run of lines that is a table replaced by one that has it as its ``table``."""
     at = 0
     while at < len(lines):
         end, columns = _table_at(lines, at) if mono_is_code else (at, [])
         if end > at:
-            yield _table(lines[at:end], columns)
+            yield replace(lines[at], table=_table(lines[at:end], columns))
             at = end
         else:
             yield lines[at]
@@ -49,7 +50,7 @@ def _table_at(lines: Sequence[Line], at: int) -> tuple[int, list[float]]:
 
 
 def _belongs(line: Line, above: Line, columns: list[float]) -> bool:
-    if line.mono or line.contents or line.page != above.page or line.column != above.column:
+    if line.mono or line.contents or line.table or line.page != above.page or line.column != above.column:
         return False
     if not -2 * line.size < above.y - line.y < _ROW_GAP * line.size:
         return False
@@ -63,8 +64,8 @@ def _column(start: float, columns: list[float]) -> int | None:
     return next((index for index, column in enumerate(columns) if abs(start - column) <= _SAME_PLACE), None)
 
 
-def _table(lines: Sequence[Line], columns: list[float]) -> Block:
-    rows: list[list[str]] = []
+def _table(lines: Sequence[Line], columns: list[float]) -> Table:
+    rows: list[list[list[str]]] = []
     bold: list[bool] = []
     above: Line | None = None
     for line in lines:
@@ -73,10 +74,10 @@ def _table(lines: Sequence[Line], columns: list[float]) -> Block:
         ]
         wrapped = above is not None and len(cells) < len(columns) and above.y - line.y < 1.6 * line.size
         if not rows or not (wrapped and (cells[0][0] > 0 or len(cells) == 1)):
-            rows.append([""] * len(columns))
+            rows.append([[] for _ in columns])
             bold.append(line.bold)
         for column, text in cells:
-            rows[-1][column] = f"{rows[-1][column]} {text}".strip()
+            rows[-1][column].append(text)
         above = line
     header = 1 if bold[0] and not all(bold) else 0
-    return Block("table", rows=tuple(tuple(row) for row in rows), header_rows=header, page=lines[0].page)
+    return Table(tuple(tuple(tuple(cell) for cell in row) for row in rows), header)

@@ -1,8 +1,8 @@
 """The program that opens one PDF: a process of its own, so that a hostile file costs a bounded process, not the pipeline.
 
 Reads a JSON line of limits and then the file from standard input; writes one JSON object to standard output: ``reject``, or
-``pages`` of spans with ``outline``. It imports pypdf and the standard library only, never the rest of the project, and
-decides nothing about paragraphs or headings.
+``pages`` of spans and drawn rules with ``outline``. It imports pypdf and the standard library only, never the rest of the
+project, and decides nothing about paragraphs, headings or tables.
 """
 
 from __future__ import annotations
@@ -30,8 +30,20 @@ _FARTHEST = 1_000_000.0
 """Points; the largest page of PDF 1.7 has 14,400, in units that may be larger."""
 _WIDEST = 1.5
 """Em of the widest letter that is believed; a broken font may say anything."""
+_MOST_RULES = 5_000
+"""Rules and fills of one page; a page of more is a drawing, and its lines part no cells."""
+_LEAST_RULE = 3.0
+"""Points; a shorter stroke is a part of a letter, an icon or a dotted line."""
+_LONGEST_COLOUR = 20
 _MOST_OUTLINE = 20_000
 _MOST_DEPTH = 32
+
+
+_FILLS = frozenset({b"f", b"F", b"f*", b"B", b"B*", b"b", b"b*"})
+_PAINTS = _FILLS | {b"S", b"s"}
+_COLOURS = frozenset({b"g", b"rg", b"k", b"sc", b"scn"})
+_DRAWING = _PAINTS | _COLOURS | {b"m", b"l", b"c", b"v", b"y", b"re", b"h", b"n", b"q", b"Q"}
+"""Operators that draw, ISO 32000-1, tables 59 to 61, 74 and 57."""
 
 
 class Refused(Exception):
@@ -148,7 +160,7 @@ class _Budget:
     def begin_page(self) -> None:
         self.operations = 0
 
-    def operation(self, *_: Any) -> None:
+    def operation(self) -> None:
         self.operations += 1
         if self.operations > self.page_operations:
             raise TooMuch
@@ -159,6 +171,101 @@ class _Budget:
             raise Refused("too-large", "holds more text than one file may have")
 
 
+_Segment = tuple[float, float, float, float]
+
+
+class _Drawing:
+    """Collects a page's straight rules and filled rectangles, which part the cells of tables and set boxes apart."""
+
+    def __init__(self) -> None:
+        self.rules: set[_Segment] = set()
+        self.fills: set[tuple[float, float, float, float, str]] = set()
+        self._paths: list[list[_Segment]] = []
+        self._length = 0
+        self._at = self._start = (0.0, 0.0)
+        self._colour = "0"
+        self._colours: list[str] = []
+
+    def operation(self, operator: bytes, operands: list[Any], cm: list[float]) -> None:
+        """Follow one operator; one with operands that are no numbers draws nothing."""
+        try:
+            self._follow(operator, operands, cm)
+        except (TypeError, ValueError, IndexError, OverflowError):
+            self._paths, self._length = [], 0
+
+    def _follow(self, operator: bytes, operands: list[Any], cm: list[float]) -> None:
+        if operator == b"m":
+            self._begin(_point(operands, cm))
+        elif operator == b"l":
+            self._line_to(_point(operands, cm))
+        elif operator in {b"c", b"v", b"y"}:
+            self._at = _point(operands[-2:], cm)
+        elif operator == b"re":
+            x, y, width, height = (float(value) for value in operands[:4])
+            corners = ((x, y), (x + width, y), (x + width, y + height), (x, y + height))
+            self._begin(_point(corners[0], cm))
+            for corner in (*corners[1:], corners[0]):
+                self._line_to(_point(corner, cm))
+        elif operator == b"h":
+            self._line_to(self._start)
+        elif operator in _PAINTS:
+            self._paint(operator)
+        elif operator == b"n":
+            self._paths, self._length = [], 0
+        elif operator in _COLOURS:
+            self._colour = " ".join(str(value)[:_LONGEST_COLOUR] for value in operands[:4])
+        elif operator == b"q":
+            self._colours.append(self._colour)
+        elif operator == b"Q" and self._colours:
+            self._colour = self._colours.pop()
+
+    def _begin(self, point: tuple[float, float]) -> None:
+        self._at = self._start = point
+        self._paths.append([])
+
+    def _line_to(self, point: tuple[float, float]) -> None:
+        self._length += 1
+        if self._paths and self._length <= _MOST_RULES:
+            self._paths[-1].append((*self._at, *point))
+        self._at = point
+
+    def _paint(self, operator: bytes) -> None:
+        if operator in {b"s", b"b", b"b*"}:
+            self._line_to(self._start)
+        paths, self._paths, self._length = self._paths, [], 0
+        if operator in _FILLS and len(self.fills) <= _MOST_RULES:
+            self.fills.update((*box, self._colour) for path in paths if (box := _box_of(path)) is not None)
+        if operator not in {b"f", b"F", b"f*"} and len(self.rules) <= _MOST_RULES:
+            self.rules.update(rule for path in paths for segment in path if (rule := _rule(segment)) is not None)
+
+    def found(self) -> dict[str, Any]:
+        """Return the rules as [left, bottom, right, top] and the fills with their colour besides."""
+        if len(self.rules) + len(self.fills) > _MOST_RULES:
+            return {"rules": [], "fills": []}
+        return {"rules": sorted(self.rules), "fills": sorted(self.fills)}
+
+
+def _point(operands: Any, cm: list[float]) -> tuple[float, float]:
+    x, y = float(operands[0]), float(operands[1])
+    return x * cm[0] + y * cm[2] + cm[4], x * cm[1] + y * cm[3] + cm[5]
+
+
+def _rule(segment: _Segment) -> _Segment | None:
+    """Return a segment as left, bottom, right and top if it is level or upright and long enough."""
+    a, b, c, d = segment
+    if min(abs(a - c), abs(b - d)) > 1 or max(abs(a - c), abs(b - d)) < _LEAST_RULE:
+        return None
+    return _place(min(a, c)), _place(min(b, d)), _place(max(a, c)), _place(max(b, d))
+
+
+def _box_of(path: list[_Segment]) -> _Segment | None:
+    """Return left, bottom, right and top of a path that has three or four sides, all of them level or upright."""
+    if not 3 <= len(path) <= 5 or any(abs(a - c) > 1 and abs(b - d) > 1 for a, b, c, d in path):
+        return None
+    xs, ys = [x for side in path for x in side[::2]], [y for side in path for y in side[1::2]]
+    return _place(min(xs)), _place(min(ys)), _place(max(xs)), _place(max(ys))
+
+
 def _page(page: Any, budget: _Budget) -> dict[str, Any]:
     contents = page.get_contents()
     if contents is not None and len(contents.get_data()) > budget.page_bytes:
@@ -166,6 +273,7 @@ def _page(page: Any, budget: _Budget) -> dict[str, Any]:
     budget.begin_page()
     spans: list[list[Any] | None] = []
     fonts: dict[int, tuple[Any, _Font]] = {}
+    drawing = _Drawing()
 
     def take(text: str, cm: list[float], tm: list[float], font: Any, size: float) -> None:
         budget.text(text)
@@ -186,8 +294,13 @@ def _page(page: Any, budget: _Budget) -> dict[str, Any]:
                 place = (_place(x), _place(y), _place(size))
                 spans.append([*place, int(mono), int(bold), _place(width), part])
 
-    page.extract_text(visitor_text=take, visitor_operand_before=budget.operation)
-    return {**_box(page), "spans": spans}
+    def follow(operator: bytes, operands: list[Any], cm: list[float], tm: list[float]) -> None:
+        budget.operation()
+        if operator in _DRAWING:
+            drawing.operation(operator, operands, cm)
+
+    page.extract_text(visitor_text=take, visitor_operand_before=follow)
+    return {**_box(page), "spans": spans, **drawing.found()}
 
 
 def _box(page: Any) -> dict[str, float]:
