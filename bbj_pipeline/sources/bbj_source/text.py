@@ -13,7 +13,7 @@ from typing import Literal
 from bbj_pipeline.records import Reject, clean_text
 from bbj_pipeline.sources.bbj_source.lexer import lex
 
-__all__ = ["ProgramKind", "SourceText", "classify", "decode"]
+__all__ = ["ProgramKind", "SourceText", "classify", "decode", "tokenised"]
 
 ProgramKind = Literal["program", "configuration", "prose"]
 
@@ -41,13 +41,21 @@ class SourceText:
     encoding: str
 
 
+def tokenised(key: str, start: bytes) -> Reject | None:
+    """Return the reject of a file whose first bytes say that it is BBj's own binary form: a program or a data file."""
+    if not start.startswith(_TOKENISED_MAGIC):
+        return None
+    return Reject(key, "tokenised", "a tokenised BBj file: save a program as text (LIST or the editor's Save As) to index it")
+
+
 def decode(key: str, content: bytes) -> SourceText | Reject:
     """Return the text of ``content``: by its byte order mark, else UTF-8, else cp1252, which never fails.
 
     Rejects ``tokenised`` (BBj's own binary form), ``binary`` and ``empty`` files.
     """
-    if content.startswith(_TOKENISED_MAGIC):
-        return Reject(key, "tokenised", "a tokenised BBj program: export it as text (LIST or the editor's Save As) to index it")
+    refused = tokenised(key, content)
+    if refused is not None:
+        return refused
     for mark, encoding in _BYTE_ORDER_MARKS:
         if content.startswith(mark):
             return _text(key, content.decode(encoding, errors="replace"), encoding)
