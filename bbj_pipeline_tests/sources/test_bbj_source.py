@@ -124,7 +124,7 @@ def test_an_end_stands_with_what_it_ends(program: str, last: list[tuple[str, str
 
 
 def test_every_block_of_text_knows_its_lines() -> None:
-    """For all programs of ours: the lines a code block names are its text, word for word; paragraphs name those of their words."""
+    """The lines a code block names are its text, word for word; those of a paragraph hold its first and last word."""
     for file in sorted(PROGRAMS.rglob("*.*")):
         found = topic(file.read_bytes(), file.name)
         lines = ["", *file.read_bytes().decode("cp1252").replace("\r\n", "\n").rstrip("\x1a").split("\n")]
@@ -229,7 +229,7 @@ def test_links_out_of_the_folder_and_other_files_are_not_read(tmp_path: Path) ->
 
 
 def test_a_tokenised_file_of_any_name_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Data files and programs in BBj's binary form never vanish: they are rejects by name; other files are counted in the log."""
+    """Data and programs in BBj's binary form never vanish: they are rejects by name; other files are counted in the log."""
     (tmp_path / "ddm").mkdir()
     (tmp_path / "ddm" / "CUSTOMER.DD").write_bytes(b"<<bbj>>\x00\x05data")
     (tmp_path / "menu").write_bytes(b"<<bbj>>")

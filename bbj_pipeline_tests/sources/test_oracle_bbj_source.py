@@ -21,7 +21,8 @@ from bbj_pipeline_tests.paths import ROOT
 FOLDERS = (ROOT / "benchmarks" / "programs", SAMPLES_DIR / "bbj_source")
 NOTHING = """
     character/clock.bbj character/continued.bbj character/long_line.bbj character/umlaute.src character/window_mnemonic.bbj
-    config/config.bbx dwc/toast.bbj legacy/dos_ending.src legacy/listing.txt legacy/menu.src legacy/no_keywords.src legacy/ORDERS_TOKENISED.bbj
+    config/config.bbx dwc/toast.bbj legacy/dos_ending.src legacy/listing.txt legacy/menu.src
+    legacy/no_keywords.src legacy/ORDERS_TOKENISED.bbj
     notes/files.txt report/invoice.prc vpro5/read_control.src
 """
 """Programs that declare nothing: control runs through them, or jumps by line number without GOSUB."""
