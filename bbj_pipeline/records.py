@@ -45,8 +45,9 @@ GENERATIONS: tuple[Generation, ...] = get_args(Generation)
 DocType = Literal["api-reference", "concept", "example", "migration", "language-reference", "best-practice", "version-note"]
 DOC_TYPES: tuple[DocType, ...] = get_args(DocType)
 
-WITHDRAWN_CODES = frozenset({"draft", "not-published", "protected", "robots-disallowed", "tokenised"})
-"""Codes of rejects that say: the authors took this document back, or never gave its text (a tokenised program).
+WITHDRAWN_CODES = frozenset({"draft", "not-published", "protected", "robots-disallowed", "tokenised", "empty-page"})
+"""Codes of rejects that say: the authors took this document back, or never gave its text (a tokenised program, an empty page
+of a listing).
 
 Such a document is rightly left out: it counts as no failure and is no longer served. Any other reject is broken, and stays
 served as it was.
