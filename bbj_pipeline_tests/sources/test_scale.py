@@ -71,7 +71,7 @@ def peak_of_wordpress(folder: Path, count: int, mode: str) -> int:
 @pytest.mark.parametrize("mode", ["path", "replay"])
 def test_a_wordpress_export_holds_a_page_at_a_time(tmp_path: Path, mode: str) -> None:
     """Seven times the posts, from a dump or through the API: memory grows by their keys, not by their texts."""
-    few, many = (peak_of_wordpress(tmp_path / f"{mode}{count}", count, mode) for count in (100, 700))
+    few, many = (peak_of_wordpress(tmp_path / f"{mode}{count}", count, mode) for count in (300, 900))
     assert many - few < 600 * 8_000 / 4
 
 
