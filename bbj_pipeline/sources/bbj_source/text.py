@@ -31,6 +31,9 @@ _STATEMENT = re.compile(
     r"|[a-z_#][\w.#]*[$%!]?(\[[^\]]*\]|\([^()]*\))?\s*=|[a-z_#]\w*!?\.\w+\(|\[\[",
     re.IGNORECASE,
 )
+_SENTENCE = re.compile(r"(?!(?:class|interface|method|field|declare)\b)[a-z]+(?:,? [a-z'-]+){3,}[.,:;!?]*\s*", re.IGNORECASE)
+"""Four words or more and nothing else: no verb of BBj takes them, but for the jumps of an ``if``."""
+_JUMPS = re.compile(r"\b(?:then|else|goto|gosub)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +91,15 @@ def classify(key: str, text: str) -> ProgramKind:
 def _statement_share(text: str) -> float:
     lines = [line for line in lex(text) if not line.blank]
     code = sum(
-        line.callpoint is not None
-        or any(statement.comment or _STATEMENT.match(statement.text) for statement in line.statements)
+        line.callpoint is not None or any(statement.comment or _is_code(statement.text) for statement in line.statements)
         for line in lines
     )
     return code / len(lines) if lines else 0.0
+
+
+def _is_code(text: str) -> bool:
+    """Say whether a statement begins as one of BBj does, and does not go on as a sentence that begins with the same word."""
+    return bool(_STATEMENT.match(text)) and not (_SENTENCE.fullmatch(text) and not _JUMPS.search(text))
 
 
 def _cp1252(content: bytes) -> str:
