@@ -45,8 +45,13 @@ GENERATIONS: tuple[Generation, ...] = get_args(Generation)
 DocType = Literal["api-reference", "concept", "example", "migration", "language-reference", "best-practice", "version-note"]
 DOC_TYPES: tuple[DocType, ...] = get_args(DocType)
 
-WITHDRAWN_CODES = frozenset({"draft", "not-published", "protected", "robots-disallowed"})
-"""Codes of rejects that say: the authors took this document back. Any other reject is broken, and stays served as it was."""
+WITHDRAWN_CODES = frozenset({"draft", "not-published", "protected", "robots-disallowed", "tokenised", "empty-page"})
+"""Codes of rejects that say: the authors took this document back, or never gave its text (a tokenised program, an empty page
+of a listing).
+
+Such a document is rightly left out: it counts as no failure and is no longer served. Any other reject is broken, and stays
+served as it was.
+"""
 
 BlockType = Literal["heading", "paragraph", "list_item", "table", "code", "note"]
 BLOCK_TYPES: tuple[BlockType, ...] = get_args(BlockType)
@@ -189,7 +194,9 @@ class Block:
     table it is the plain text of the cells, rows by ``\\n`` and cells by ``\\t`` (made here from ``rows``).
     ``level`` is 1 to 6 for headings and the nesting depth from 1 for list items. ``title`` is a code block's or a note's
     title. ``rows`` is a full grid: cells of a column- or rowspan are repeated empty. ``header_rows`` counts leading rows
-    that are headers. ``anchor`` is the fragment a URL may point to, ``page`` a PDF page from 1.
+    that are headers. ``anchor`` is the fragment a URL may point to, ``page`` a PDF page from 1. ``lines`` are the first and
+    the last line of the raw text that the block stands for, from 1 and both inclusive, where lines mean something to a reader
+    (program source).
     """
 
     type: BlockType
@@ -201,6 +208,7 @@ class Block:
     header_rows: int | None = None
     anchor: str | None = None
     page: int | None = None
+    lines: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if self.rows is not None:

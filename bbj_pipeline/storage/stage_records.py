@@ -39,6 +39,7 @@ _BLOCK = pa.struct(
         ("header_rows", pa.int32()),
         ("anchor", pa.string()),
         ("page", pa.int32()),
+        ("lines", pa.list_(pa.int32())),
     ]
 )
 _UNIT: list[tuple[str, pa.DataType]] = [
@@ -98,7 +99,12 @@ def _topic_row(topic: Topic) -> dict[str, Any]:
 
 def _block(row: dict[str, Any]) -> Block:
     rows = row.pop("rows")
-    return Block(**row, rows=None if rows is None else tuple(tuple(cells) for cells in rows))
+    lines = row.pop("lines", None)  # a file written before blocks had lines has no such field
+    return Block(
+        **row,
+        rows=None if rows is None else tuple(tuple(cells) for cells in rows),
+        lines=None if lines is None else (lines[0], lines[1]),
+    )
 
 
 def _topic(row: dict[str, Any]) -> Topic:

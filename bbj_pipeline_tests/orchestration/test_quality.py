@@ -69,6 +69,14 @@ def test_too_many_rejects(tmp_path: Path) -> None:
     assert judge_rejects(file, limit=0.3).passed
 
 
+def test_what_is_rightly_left_out_is_no_failure(tmp_path: Path) -> None:
+    """Drafts and tokenised programs, however many, are neither counted nor listed among the rejected."""
+    left_out = [Reject("unit 1", "draft", "not published"), Reject("unit 2", "tokenised", "a tokenised BBj file")]
+    found = judge_rejects(stored(tmp_path, "parsed_topics", stage_records.PARSED, [TOPIC, *left_out]), limit=0.0)
+    assert found.passed
+    assert found.numbers["rejected"] == 0
+
+
 @pytest.mark.parametrize(
     ("doc", "sentence"),
     [

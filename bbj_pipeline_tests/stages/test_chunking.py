@@ -101,7 +101,7 @@ def test_a_member_has_its_own_version_and_validity() -> None:
             "since_version": "6.00",
             "signatures": ["open()", "open(int x)", "hide()", "show()", "show(int x)", "old()"],
             "member_since": {"open()": "12.00", "open(int x)": "9.0", "hide()": "14.00", "show(int x)": "20.0"},
-            "deprecated_members": {"old()": "22.00", "show()": ""},
+            "deprecated_members": {"old()": "22.00", "show()": None},
         },
     )
     versions = {part.heading_path[-1]: part.metadata["since_version"] for part in chunk(doc, WordTokenizer())}

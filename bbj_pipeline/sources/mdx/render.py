@@ -24,7 +24,7 @@ from mdit_py_plugins.tasklists import tasklists_plugin
 from bbj_pipeline.sources.markup import Code, MarkupProfile, Note, text_of
 from bbj_pipeline.sources.markup.elements import VOID_TAGS
 from bbj_pipeline.sources.mdx.jsx import JsxTag, expression_text, tab_labels
-from bbj_pipeline.sources.mdx.rules import install_rules
+from bbj_pipeline.sources.mdx.rules import IsMdx, install_rules
 
 __all__ = ["MAX_NESTING", "Include", "Rendered", "render"]
 
@@ -80,8 +80,9 @@ def render(markdown: str, into: Rendered, *, mdx: bool) -> str:
     """
     source = _DATA_URI.sub(r"\1", markdown)
     env: dict[str, Any] = {"rendered": into}
-    tokens = _parser(mdx=mdx).parse(source, env)
-    if not mdx and any(token.type in ("jsx_block", "esm") for token in tokens):
+    try:
+        tokens = _parser(mdx=mdx).parse(source, env)
+    except IsMdx:
         mdx, env = True, {"rendered": into}
         tokens = _parser(mdx=True).parse(source, env)
     if any(token.level >= MAX_NESTING - 2 for token in tokens):
