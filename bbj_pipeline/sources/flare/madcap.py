@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from bbj_pipeline.sources.flare.conditions import TargetConditions, tags_of
-from bbj_pipeline.sources.markup import MarkupError, parse_document, parse_fragment
+from bbj_pipeline.sources.markup import ENTITIES, MarkupError, parse_document, parse_fragment
 from bbj_pipeline.sources.markup.elements import children_of
 
 __all__ = ["Findings", "Scope", "may_have_madcap", "resolve", "set_numbers_apart"]
@@ -212,6 +212,8 @@ class _Resolver:
         try:
             root = parse_document(content).root
         except MarkupError as error:
+            if error.code == ENTITIES:
+                raise MarkupError(error.code, f"in {key}: {error.reason}") from None
             if error.code != "empty":
                 self._findings.warnings.append(f"snippet cannot be read: {key} ({error.reason})")
             return

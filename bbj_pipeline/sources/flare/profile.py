@@ -22,10 +22,10 @@ _NOTE = re.compile(
     r"(?:^|\s)(?:note|tip|hint|warning|caution|important|attention)(?:[-_]?(?:note|text|box|body))*(?:$|\s)", re.I
 )
 _CHROME = re.compile(
-    r"(?:^|\s)(?:nocontent|mc-component|search-bar|MCMiniTocBox\w*|MCBreadcrumbsBox\w*|MCWebHelpFramesetLink\w*)(?:$|\s)"
+    r"(?:^|\s)(?:nocontent|mc-component|search-bar|MCMiniTocBox\w*|MCBreadcrumbsBox\w*|MCWebHelpFramesetLink\w*|MC\w+_Image_Icon)(?:$|\s)"
 )
 """Boxes that Flare generates from the table of contents and the skin: ``nocontent`` is its own mark for what its search shall
-not find, ``mc-component`` that of the skin's parts (search bar, menu, toolbar)."""
+not find, ``mc-component`` that of the skin's parts (search bar, menu, toolbar), and ``…_Image_Icon`` that of the arrows of togglers and drop-downs."""
 _HEADER_CELL = re.compile(r"-Head\w*-|(?:^|\s)Head[A-Z]?-Column|(?:^|\s)table[-_]?(?:top|head\w*)(?:$|\s)", re.I)
 _PRETTY_PRINT = re.compile(r"[ \t\r]*\n[ \t\r\n]*")
 _BREAK = "\x1e"

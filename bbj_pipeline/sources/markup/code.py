@@ -10,7 +10,7 @@ from itertools import islice
 
 from lxml import etree
 
-from bbj_pipeline.sources.markup.elements import BLOCK_TAGS, SKIPPED_TAGS, children_of, local_name
+from bbj_pipeline.sources.markup.elements import BLOCK_TAGS, SKIPPED_TAGS, alternative_text, children_of, local_name
 
 __all__ = ["code_text", "language_of", "text_of"]
 
@@ -77,7 +77,7 @@ def language_of(element: etree._Element) -> str | None:
 
 
 def text_of(element: etree._Element) -> str:
-    """Return all text of an element on one line, white space collapsed, invisible characters removed."""
+    """Return all text of an element on one line, white space collapsed, invisible characters removed; images say theirs."""
     if not len(element):
         return _visible(element.text or "") if local_name(element.tag) not in SKIPPED_TAGS else ""
     pieces: list[str] = []
@@ -85,6 +85,8 @@ def text_of(element: etree._Element) -> str:
         name = local_name(node.tag)
         if name in BLOCK_TAGS or name == "br":
             pieces.append(" ")
+        if event == "start" and name == "img":
+            pieces.append(f" {alternative_text(node)} ")
         if event == "start" and node.text and name not in SKIPPED_TAGS:
             pieces.append(node.text)
         if event == "end" and node.tail and node is not element:

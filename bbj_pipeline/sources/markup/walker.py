@@ -16,7 +16,15 @@ from lxml import etree
 from bbj_pipeline.records import Block
 from bbj_pipeline.sources.markup.code import code_text, language_of, text_of
 from bbj_pipeline.sources.markup.context import BREAK, Context, NoteState, collapsed, emit, emit_text
-from bbj_pipeline.sources.markup.elements import BLOCK_TAGS, HEADINGS, SKIPPED_TAGS, anchor_of, children_of, local_name
+from bbj_pipeline.sources.markup.elements import (
+    BLOCK_TAGS,
+    HEADINGS,
+    SKIPPED_TAGS,
+    alternative_text,
+    anchor_of,
+    children_of,
+    local_name,
+)
 from bbj_pipeline.sources.markup.profile import DEFAULT, Code, MarkupProfile, Note
 from bbj_pipeline.sources.markup.tables import TableBuilder, is_layout, span_of
 
@@ -107,6 +115,9 @@ class _Walker:
             return self._block(tag, element, profile if asked else DEFAULT, element.get("role") if "role" in names else None)
         if tag == "br":
             self.buffer.append(BREAK)
+            return False
+        if tag == "img":
+            self.buffer.append(f" {alternative_text(element)} ")
             return False
         text = element.text
         if text and (self.buffer or not text.isspace()):
@@ -245,7 +256,7 @@ class _Walker:
 
         def leave() -> None:
             if outer.lines is not None and outer.table is not None:
-                outer.table.after.extend(builder.blocks())
+                outer.table.add_nested(builder.blocks())
                 return
             for block in builder.blocks():
                 emit(outer, block, self.out)
