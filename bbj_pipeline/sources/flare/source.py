@@ -32,7 +32,7 @@ class FlareSource(Source[FlareOptions]):
 
     kind: ClassVar[str] = "flare"
     title: ClassVar[str] = "MadCap Flare"
-    parser_version: ClassVar[str] = "2"
+    parser_version: ClassVar[str] = "3"
     parse_options: ClassVar[frozenset[str]] = frozenset({"public_url", "conditions"})
     options_type = FlareOptions
 

@@ -31,7 +31,7 @@ class JavadocSource(Source[JavadocOptions]):
 
     kind = "javadoc"
     title = "BBj JavaDoc"
-    parser_version = "2"
+    parser_version = "3"
     default_doc_type = "api-reference"
     options_type = JavadocOptions
 
