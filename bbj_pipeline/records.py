@@ -189,8 +189,8 @@ class Block:
     ``text`` of a heading, paragraph, list item or note is collapsed prose on one or more lines; of code it is verbatim; of a
     table it is the plain text of the cells, rows by ``\\n`` and cells by ``\\t`` (made here from ``rows``).
     ``level`` is 1 to 6 for headings and the nesting depth from 1 for list items. ``title`` is a code block's or a note's
-    title. ``rows`` is a full grid: the value of a rowspan stands in each of its rows, so that a row can be read on its own, that of
-    a colspan in its first column. ``header_rows`` counts leading rows
+    title. ``rows`` is a full grid: the value of a rowspan stands in each of its rows, so that a row can be read on its own,
+    that of a colspan in its first column. ``header_rows`` counts leading rows
     that are headers. ``anchor`` is the fragment a URL may point to, ``page`` a PDF page from 1.
     """
 

@@ -292,7 +292,7 @@ def test_a_project_file_that_declares_entities_is_refused_with_all_that_show_it(
             "Project/TOCs/Main.fltoc": bomb + toc('<TocEntry Title="&a;" Link="/Content/Sound.htm"/>'),
             "Project/Targets/Web.fltar": f"{bomb}<CatapultTarget/>",
             "Project/ConditionTagSets/C.flcts": f"{bomb}<CatapultConditionTagSet/>",
-            "Project/VariableSets/V.flvar": f'{bomb}<CatapultVariableSet><Variable Name="v">&a;</Variable></CatapultVariableSet>',
+            "Project/VariableSets/V.flvar": f'{bomb}<CatapultVariableSet><Variable Name="v">x</Variable></CatapultVariableSet>',
             "Content/Bad.flsnp": bomb + page("<p>&a;</p>").partition("?>")[2],
             "Content/Outer.flsnp": page('<MadCap:snippetBlock src="Bad.flsnp"/>'),
             "Content/Shows.htm": page('<p>x</p><MadCap:snippetBlock src="Outer.flsnp"/>'),

@@ -33,6 +33,7 @@ _RENAMED = {
 _DETACHED = frozenset(("popupbody", "expandingbody", "footnote", "footnoteblock"))
 """Inline elements that are shown apart from the text around them: a space keeps their words from the neighbours'."""
 _WITHOUT_TEXT = frozenset(("codesnippetcopybutton", "relatedtopics", "pagebreak"))
+_OTHER_PREFIX = re.compile(rb"""xmlns(?!:MadCap\s*=)[\w.:-]*\s*=\s*["']http://www\.madcap""")
 _KEYWORDS = frozenset(("keyword", "concept"))
 _FLATTENED = frozenset(("p", "div"))
 
@@ -60,10 +61,15 @@ class Scope:
 
 
 def may_have_madcap(content: bytes) -> bool:
-    """Say whether a document can contain anything of MadCap's at all; a quick look that spares Clean XHTML the work."""
+    """Say whether a document can contain anything of MadCap's at all; a quick look that spares Clean XHTML the work.
+
+    Most Clean XHTML declares the namespace and uses nothing of it.
+    """
     if b"\0" in content and b"a\0d\0C\0a\0p" in content:  # UTF-16
         return True
-    return b"adCap" in content or b"adcap" in content or b"data-mc-" in content
+    if any(mark in content for mark in (b"adCap:", b"adcap:", b"data-mc-", b"[%=")):
+        return True
+    return b"adcapsoftware" in content and _OTHER_PREFIX.search(content) is not None
 
 
 def resolve(root: etree._Element, key: str, scope: Scope) -> Findings:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from html.entities import html5
 
 __all__ = ["SPACED", "legal_references", "named_references"]
 
@@ -34,7 +35,7 @@ def legal_references(text: str) -> str:
 
 
 def _named(match: re.Match[str]) -> str:
-    known = html.entities.html5.get(match[1])
+    known = html5.get(match[1])
     return f"&amp;{match[1]}" if known is None else html.escape(known)
 
 

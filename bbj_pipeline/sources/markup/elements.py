@@ -7,12 +7,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
 from lxml import etree
 
-__all__ = ["BLOCK_TAGS", "HEADINGS", "SKIPPED_TAGS", "VOID_TAGS", "alternative_text", "anchor_of", "children_of", "local_name"]
+__all__ = [
+    "BLOCK_TAGS",
+    "HEADINGS",
+    "SKIPPED_TAGS",
+    "VOID_TAGS",
+    "Kind",
+    "alternative_text",
+    "anchor_of",
+    "children_of",
+    "kinds_of",
+    "local_name",
+]
 
 
 def _names(words: str) -> frozenset[str]:
@@ -33,6 +45,23 @@ SKIPPED_TAGS = _names("script style head template svg iframe canvas audio video"
 
 VOID_TAGS = _names("area base br col embed hr img input link meta param source track wbr")
 """Elements that HTML never closes."""
+
+
+class Kind:
+    """What an element is to the walker; all from ``BLOCK`` on are blocks. A structure says what the runs inside it are, other
+    blocks only end a line."""
+
+    INLINE, SKIPPED, BREAK, IMAGE, BLOCK, STRUCTURE = range(6)
+
+
+_STRUCTURES = _names("dd dir dl dt li menu ol table tbody td tfoot th thead tr ul") | HEADINGS.keys()
+
+
+@lru_cache(maxsize=64)
+def kinds_of(dropped: frozenset[str]) -> dict[str, int]:
+    """Return what each element is by its tag, where ``dropped`` are never content; those not in it are inline."""
+    kinds = {"br": Kind.BREAK, "img": Kind.IMAGE} | dict.fromkeys(BLOCK_TAGS, Kind.BLOCK)
+    return kinds | dict.fromkeys(_STRUCTURES, Kind.STRUCTURE) | dict.fromkeys(SKIPPED_TAGS | dropped, Kind.SKIPPED)
 
 
 _BADGE = re.compile(r"img\.shields\.io/|badgen\.net/|badge\.svg")

@@ -66,8 +66,8 @@ class TableBuilder:
         if row and self._all_headers:
             self._headers[-1] = True
         if row and self._reserved:
-            for self._column in sorted(self._reserved.keys() - row.keys()):
-                self._repeat(row)
+            for column in sorted(self._reserved.keys() - row.keys()):
+                row[column] = self._affordable(self._reserved[column][1])
         self._open_row = False
 
     def end_section(self) -> None:
@@ -81,7 +81,8 @@ class TableBuilder:
         self._all_headers = self._all_headers and header
         row = self._rows[-1]
         while self._column in self._reserved:
-            self._repeat(row)
+            row[self._column] = self._affordable(self._reserved[self._column][1])
+            self._column += 1
         row[self._column] = text
         self._column += 1
         if colspan != 1 or rowspan != 1:
@@ -92,11 +93,6 @@ class TableBuilder:
         if not self._open_row:
             self.start_row(header=False)
         self._inside.setdefault(len(self._rows) - 1, []).extend(blocks)
-
-    def _repeat(self, row: dict[int, str]) -> None:
-        """Put the value that spans the next column from above into it."""
-        row[self._column] = self._affordable(self._reserved[self._column][1])
-        self._column += 1
 
     def _affordable(self, value: str) -> str:
         """Return a value to be said once more, or nothing when a table has repeated too much already."""
@@ -127,7 +123,8 @@ class TableBuilder:
             found.extend(Block("table", rows=part, header_rows=0) for part in parts if any(map(any, part)))
             return [*found, *chain.from_iterable(nested for _, nested in rows)]
         grid = [_filled(row, width) for row, _ in rows]
-        header_rows = sum(1 for _ in takewhile(bool, (header for row, header in zip(self._rows, self._headers) if row)))
+        headers = (header for row, header in zip(self._rows, self._headers, strict=True) if row)
+        header_rows = sum(1 for _ in takewhile(bool, headers))
         start = 0
         for end, (_, nested) in enumerate(rows, 1):
             if nested or end == len(rows):
