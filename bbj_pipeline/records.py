@@ -63,14 +63,15 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def clean_text(text: str) -> str:
-    """Return ``text`` in NFC, with ``\\n`` line ends, without U+0000 and with lone surrogates as U+FFFD.
+    """Return ``text`` in NFC, with ``\\n`` line ends, U+0000 as a space and lone surrogates as U+FFFD.
 
     PostgreSQL refuses U+0000 in text and JSON, UTF-8 cannot encode lone surrogates; one of either would refuse a whole batch.
+    A space, since the words on both sides of a dropped U+0000 would be one word that nobody finds.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
-        text = text.replace("\0", "")
+        text = text.replace("\0", " ")
     if text.isascii():
         return text
     text = _SURROGATES.sub("\ufffd", text)
@@ -193,10 +194,10 @@ class Block:
     ``text`` of a heading, paragraph, list item or note is collapsed prose on one or more lines; of code it is verbatim; of a
     table it is the plain text of the cells, rows by ``\\n`` and cells by ``\\t`` (made here from ``rows``).
     ``level`` is 1 to 6 for headings and the nesting depth from 1 for list items. ``title`` is a code block's or a note's
-    title. ``rows`` is a full grid: cells of a column- or rowspan are repeated empty. ``header_rows`` counts leading rows
-    that are headers. ``anchor`` is the fragment a URL may point to, ``page`` a PDF page from 1. ``lines`` are the first and
-    the last line of the raw text that the block stands for, from 1 and both inclusive, where lines mean something to a reader
-    (program source).
+    title. ``rows`` is a full grid: the value of a rowspan stands in each of its rows, so that a row can be read on its own,
+    that of a colspan in its first column. ``header_rows`` counts leading rows that are headers. ``anchor`` is the fragment a
+    URL may point to, ``page`` a PDF page from 1. ``lines`` are the first and the last line of the raw text that the block
+    stands for, from 1 and both inclusive, where lines mean something to a reader (program source).
     """
 
     type: BlockType

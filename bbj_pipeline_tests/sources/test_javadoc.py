@@ -211,8 +211,24 @@ def test_html_and_javadoc_comments_are_read_as_blocks() -> None:
         (b'{"name": "p", "classes": []}', "no-classes"),
         (b'{"name": "p", "classes": [7]}', "bad-class"),
         (b'{"name": "p", "classes": [{"name": " "}]}', "bad-class"),
+        (b'{"name": "p", "classes": [{"name": "A\\ud800"}]}', "bad-class"),
+        (b'{"name": "p", "classes": [{"name": "A\\u0000B"}]}', "bad-class"),
+        (b'{"name": "p\\udfff", "classes": [{"name": "A"}]}', "not-javadoc"),
     ],
-    ids=["empty", "cut", "deep", "list", "no-name", "no-list", "no-classes", "number", "nameless"],
+    ids=[
+        "empty",
+        "cut",
+        "deep",
+        "list",
+        "no-name",
+        "no-list",
+        "no-classes",
+        "number",
+        "nameless",
+        "half a pair",
+        "zero",
+        "half a package",
+    ],
 )
 def test_unusable_files_are_named_rejects(content: bytes, code: str) -> None:
     """Bad input is one reject with a stable code."""

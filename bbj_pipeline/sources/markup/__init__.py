@@ -5,12 +5,21 @@ What is peculiar to a format (Docusaurus, WordPress, Flare) is a ``MarkupProfile
 
 from bbj_pipeline.sources.markup.code import code_text, language_of, text_of
 from bbj_pipeline.sources.markup.encoding import Decoded, decode
-from bbj_pipeline.sources.markup.parsing import MAX_DEPTH, MarkupError, Parsed, parse_document, parse_fragment
+from bbj_pipeline.sources.markup.parsing import (
+    ENTITIES,
+    MAX_DEPTH,
+    MarkupError,
+    Parsed,
+    parse_document,
+    parse_fragment,
+    refuse_entities,
+)
 from bbj_pipeline.sources.markup.profile import DEFAULT, Code, MarkupProfile, Note
 from bbj_pipeline.sources.markup.walker import to_blocks
 
 __all__ = [
     "DEFAULT",
+    "ENTITIES",
     "MAX_DEPTH",
     "Code",
     "Decoded",
@@ -23,6 +32,7 @@ __all__ = [
     "language_of",
     "parse_document",
     "parse_fragment",
+    "refuse_entities",
     "text_of",
     "to_blocks",
 ]

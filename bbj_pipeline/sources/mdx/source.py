@@ -40,7 +40,7 @@ class MdxSource(Source[MdxOptions]):
 
     kind = "mdx"
     title = "Docusaurus Markdown"
-    parser_version = "2"
+    parser_version = "3"
     default_doc_type = "concept"
     options_type = MdxOptions
 
@@ -194,4 +194,4 @@ def _decode(content: bytes) -> tuple[str, str]:
             text, encoding = content.decode("utf-8"), "utf-8"
         except UnicodeDecodeError:
             text, encoding = content.decode("cp1252", "replace"), "cp1252"
-    return text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"), encoding
+    return text.replace("\0", " ").replace("\r\n", "\n").replace("\r", "\n"), encoding
