@@ -21,6 +21,18 @@ _BEFORE = re.compile(
     r"\b(?:like|similar to|as (?:in|with|for))(?: in)?(?: the| an?)?\s*$",
     re.IGNORECASE,
 )
+# fmt: off
+_SIGNALS = frozenset(
+    {
+        "unlike", "not", "longer", "never", "without", "cannot", "of", "than", "opposed",
+        "contrast", "compared", "versus", "vs", "except", "neither", "nor", "effect", "ignored",
+        "independent", "formerly", "previously", "predate", "predates", "replaces", "replacing", "successor", "successors",
+        "superseded", "replaced", "equivalent", "new", "t", "like", "similar", "as",
+    }
+)
+# fmt: on
+"""One of these is in every match of the pattern above, ``t`` for the end of n't: looking for them first is cheap."""
+_WORD = re.compile("[a-z]+")
 _AFTER = re.compile(
     r"[^.,;:!?\n]{0,24}?\b(?:(?:is|are|was|were)(?: not|n['’]t) (?:\w+ )?(?:available|supported|needed|required|involved|"
     r"affected|used|possible)|(?:is|are) unsupported|do(?:es)?(?: not|n['’]t) (?:support|apply))\b",
@@ -32,9 +44,11 @@ _COMMENT = re.compile(r"(?:^\s*(?:\d+\s+)?|[;:]\s*)rem\b", re.IGNORECASE | re.MU
 
 def is_denied(text: str, start: int, end: int) -> bool:
     """Whether the clause around ``text[start:end]`` compares with it or says that it does not apply."""
-    before = _BREAK.split(text[max(0, start - _REACH) : start])[-1]
-    if before and (_BEFORE.search(before) or _in_denied_list(before)):
-        return True
+    before = text[max(0, start - _REACH) : start]
+    if not _SIGNALS.isdisjoint(_WORD.findall(before.lower())):
+        clause = _BREAK.split(before)[-1]
+        if _BEFORE.search(clause) or _in_denied_list(clause):
+            return True
     return _AFTER.match(text, end) is not None
 
 

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bbj_pipeline.records import Block, Topic
 from bbj_pipeline.stages.generations.clauses import is_comment, is_denied
@@ -41,9 +42,7 @@ _ELSEWHERE = frozenset(
 """Sections that point elsewhere: what they name are other documents."""
 
 _WORD_BYTES = b"abcdefghijklmnopqrstuvwxyz0123456789_@"
-_TO_WORDS = bytes(
-    code if bytes([code]).lower() in (_WORD_BYTES[i : i + 1] for i in range(len(_WORD_BYTES))) else 32 for code in range(256)
-).lower()
+_TO_WORDS = bytes(code if code in _WORD_BYTES + _WORD_BYTES.upper() else 32 for code in range(256)).lower()
 """UTF-8 bytes to lower case words and spaces. No word of a rule has a letter beyond ASCII."""
 
 
@@ -84,22 +83,27 @@ class _Scanner:
         self._by_word = {word: tuple(numbers) for word, numbers in by_word.items()}
         self._by_word.setdefault(b"bbj", ())
         self._vocabulary = frozenset(self._by_word)
+        self._tried = lru_cache(maxsize=4096)(self._rules_of)
         self._clauses, self._code = clauses, code
+
+    def _rules_of(self, words: frozenset[bytes]) -> tuple[tuple[Rule, Place], ...]:
+        """Return the rules to try on a text with these words, in the order of the table."""
+        numbers = {number for word in words for number in self._by_word[word]}
+        return tuple(self._rules[number] for number in sorted(numbers.union(self._wordless)))
 
     def scan(self, text: str, block: int, into: list[Hit]) -> bool:
         """Append what is found in ``text`` to ``into``; return whether it has the word BBj."""
         words = self._vocabulary.intersection(text.encode("utf-8", "replace").translate(_TO_WORDS).split())
-        if not words and not self._wordless:
-            return False
-        numbers = {number for word in words for number in self._by_word[word]}
-        numbers.update(self._wordless)
-        lower = ""
-        for number in sorted(numbers):
-            rule, place = self._rules[number]
-            lower = lower or _lower(text)
+        tried = self._tried(words)
+        lower = _lower(text) if tried else ""
+        for rule, place in tried:
             searched = text if rule.case else lower
-            if rule.literals and not any(literal in searched for literal in rule.literals):
-                continue
+            for literal in rule.literals:  # a generator in any() would take longer than the search
+                if literal in searched:
+                    break
+            else:
+                if rule.literals:
+                    continue
             for match in rule.pattern.finditer(searched):
                 start = match.start()
                 denied = is_comment(text, start) if self._code else self._clauses and is_denied(text, start, match.end())

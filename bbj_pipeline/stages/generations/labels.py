@@ -34,13 +34,12 @@ def judge(topic: Topic, cues: Cues, *, by_section: bool) -> Verdict:
     hits = [hit for hit in cues.hits if cues.of_bbj or not hit.rule.generic]
     if not hits:
         return Verdict((), (), ())
-    parts = outline(topic.blocks, {hit.block for hit in hits if hit.place == "heading"})
     about = _about(topic.title, {hit.rule.label for hit in hits if hit.place == "title" and hit.rule.weight >= THRESHOLD})
-    hits = _without_shared(hits, parts, about)
+    hits = _without_shared(topic, hits, about)
     labels = choose(hits, about)
     ranges: tuple[SectionLabels, ...] = ()
     if by_section and len(labels - ALL) > 1:
-        labels, ranges = parts.labels(hits, labels, about)
+        labels, ranges = _parts(topic, hits).labels(hits, labels, about)
     kept = [hit for hit in hits if hit.rule.label in labels]
     return Verdict(in_order(labels), _evidence(kept, ranges), ranges)
 
@@ -56,18 +55,27 @@ def _about(title: str, titled: Iterable[Generation]) -> Labels:
     return found | {"dwc"} if "bbj-gui" in found else found
 
 
-def _without_shared(hits: list[Hit], parts: Outline, about: Labels) -> list[Hit]:
+def _without_shared(topic: Topic, hits: list[Hit], about: Labels) -> list[Hit]:
     """Leave out objects that both clients have where the text is about the browser client, by its title or by a firm cue."""
-    if "bbj-gui" in about:
+    if "bbj-gui" in about or not any(hit.rule.shared for hit in hits):
         return hits
     if "dwc" in about:
         return [hit for hit in hits if not hit.rule.shared]
-    firm = {
-        parts.owner(hit.block)
-        for hit in hits
-        if hit.rule.label == "dwc" and hit.block != AROUND and hit.rule.weight >= THRESHOLD and hit.place not in RUNNING
-    }
-    return [hit for hit in hits if not (hit.rule.shared and hit.block != AROUND and parts.owner(hit.block) in firm)]
+    firm = {hit.block for hit in hits if hit.rule.label == "dwc" and _is_firm(hit)}
+    if not firm:
+        return hits
+    parts = _parts(topic, hits)
+    of_browser = {parts.owner(block) for block in firm}
+    return [hit for hit in hits if not (hit.rule.shared and hit.block != AROUND and parts.owner(hit.block) in of_browser)]
+
+
+def _is_firm(hit: Hit) -> bool:
+    """Whether a cue stands in a block and is more than a word in running text."""
+    return hit.block != AROUND and hit.rule.weight >= THRESHOLD and hit.place not in RUNNING
+
+
+def _parts(topic: Topic, hits: Iterable[Hit]) -> Outline:
+    return outline(topic.blocks, {hit.block for hit in hits if hit.place == "heading"})
 
 
 def _evidence(hits: Iterable[Hit], ranges: Sequence[SectionLabels]) -> tuple[Evidence, ...]:
