@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from bbj_pipeline.records import GENERATIONS, Generation
 from bbj_pipeline.stages.generations.cues import Hit
 
-__all__ = ["ALL", "MOST_BLOCKS", "NONE", "RUNNING", "THRESHOLD", "Labels", "choose", "in_order"]
+__all__ = ["ALL", "HINTS", "MOST_BLOCKS", "NONE", "RUNNING", "THRESHOLD", "Labels", "choose", "in_order"]
 
 THRESHOLD = 1.0
 """Weight at which a label is given: one cue of code, or two weak ones."""
@@ -24,7 +24,7 @@ _SEVERAL = 3
 """Generations that a text must name to speak of them all, where it shows none: two may stand beside each other in passing."""
 
 RUNNING = frozenset({"prose", "identifier"})
-_HINTS = frozenset({"path", "condition"})
+HINTS = frozenset({"path", "condition"})
 
 Labels = frozenset[Generation]
 ALL: Labels = frozenset({"all"})
@@ -36,12 +36,13 @@ def in_order(labels: Collection[Generation]) -> tuple[Generation, ...]:
     return tuple(label for label in GENERATIONS if label in labels)
 
 
-def choose(hits: Iterable[Hit], about: Labels) -> Labels:
+def choose(hits: Iterable[Hit], about: Labels, *, by_name: bool = True) -> Labels:
     """Return the labels that the weights give.
 
     Beside the threshold: hints (path, condition) support what the text says and decide only where it says nothing. A title
     says what a page is about, so what only its running text mentions must be mentioned often. A name is enough where nothing
-    gives a label and no other user interface is spoken of, or so many that the text is about all of them.
+    gives a label and no other user interface is spoken of, or so many that the text is about all of them; not with
+    ``by_name`` false, for a part of a text.
     """
     said, hinted, firm, named = _weights(hits)
     labels = {label for label, weight in said.items() if weight + hinted.get(label, 0.0) >= THRESHOLD}
@@ -51,7 +52,7 @@ def choose(hits: Iterable[Hit], about: Labels) -> Labels:
     if labels - ALL:
         labels.discard("all")
     spoken_of = set(said) - ALL
-    if not labels and (len(spoken_of) == 1 or len(spoken_of) >= _SEVERAL):
+    if by_name and not labels and (len(spoken_of) == 1 or len(spoken_of) >= _SEVERAL):
         labels = spoken_of & named
     return frozenset(labels or {label for label, weight in hinted.items() if weight >= THRESHOLD})
 
@@ -71,7 +72,7 @@ def _weights(
         counts[cue] += 1
         if counts[cue] > MOST_BLOCKS:
             continue
-        if hit.place in _HINTS:
+        if hit.place in HINTS:
             hinted[rule.label] += rule.weight
             continue
         said[rule.label] += rule.weight

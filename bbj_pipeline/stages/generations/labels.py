@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bbj_pipeline.records import Evidence, Generation, SectionLabels, Topic
-from bbj_pipeline.stages.generations.choice import ALL, MOST_BLOCKS, NONE, RUNNING, THRESHOLD, Labels, choose, in_order
+from bbj_pipeline.stages.generations.choice import ALL, HINTS, MOST_BLOCKS, NONE, RUNNING, THRESHOLD, Labels, choose, in_order
 from bbj_pipeline.stages.generations.cues import AROUND, Cues, Hit
 from bbj_pipeline.stages.generations.sections import Outline, outline
 
@@ -56,12 +56,17 @@ def _about(title: str, titled: Iterable[Generation]) -> Labels:
 
 
 def _without_shared(topic: Topic, hits: list[Hit], about: Labels) -> list[Hit]:
-    """Leave out objects that both clients have where the text is about the browser client, by its title or by a firm cue."""
+    """Leave out objects that both clients have where the text is about the browser client.
+
+    Its title says so, or its folder where the text agrees; or a firm cue does for its section.
+    """
     if "bbj-gui" in about or not any(hit.rule.shared for hit in hits):
         return hits
-    if "dwc" in about:
+    of_dwc = [hit for hit in hits if hit.rule.label == "dwc"]
+    hinted = any(hit.place in HINTS for hit in of_dwc) and "dwc" in choose(of_dwc, NONE, by_name=False)
+    if "dwc" in about or hinted:
         return [hit for hit in hits if not hit.rule.shared]
-    firm = {hit.block for hit in hits if hit.rule.label == "dwc" and _is_firm(hit)}
+    firm = {hit.block for hit in of_dwc if _is_firm(hit)}
     if not firm:
         return hits
     parts = _parts(topic, hits)

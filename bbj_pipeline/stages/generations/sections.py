@@ -55,7 +55,7 @@ class Outline:
         """Return what a section says itself, within what the document speaks of; nothing where it has no cue of its own."""
         first = self._sections[number].start
         headed = frozenset(hit.rule.label for hit in hits if hit.place == "heading" and hit.block == first)
-        own = choose(hits, headed) & of_document
+        own = choose(hits, headed, by_name=False) & of_document
         # a page about the browser client that shows the objects of the BBj GUI shows its own
         return own | {"dwc"} if own == {"bbj-gui"} and "dwc" in about else own
 
@@ -71,7 +71,7 @@ class Outline:
             labels = own[number]
             if not labels and section.parent is not None:
                 labels = resolved[section.parent]
-            if not labels and not section.shared and number not in above and choose(cues.get(number, ()), NONE) == ALL:
+            if not labels and not section.shared and number not in above and choose(cues.get(number, ()), NONE, by_name=False) == ALL:
                 labels = ALL
             resolved.append(labels)
         return resolved
