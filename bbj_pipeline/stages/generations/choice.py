@@ -20,9 +20,6 @@ MOST_BLOCKS = 3
 _PASSING = 3.0
 """From this weight on running text alone gives a label to a page whose title names another generation; below, it mentions."""
 
-_SEVERAL = 3
-"""Generations that a text must name to speak of them all, where it shows none: two may stand beside each other in passing."""
-
 RUNNING = frozenset({"prose", "identifier"})
 HINTS = frozenset({"path", "condition"})
 
@@ -40,9 +37,8 @@ def choose(hits: Iterable[Hit], about: Labels, *, by_name: bool = True) -> Label
     """Return the labels that the weights give.
 
     Beside the threshold: hints (path, condition) support what the text says and decide only where it says nothing. A title
-    says what a page is about, so what only its running text mentions must be mentioned often. A name is enough where nothing
-    gives a label and no other user interface is spoken of, or so many that the text is about all of them; not with
-    ``by_name`` false, for a part of a text.
+    says what a page is about, so what only its running text mentions must be mentioned often. ``by_name``: names are enough
+    where nothing gives a label.
     """
     said, hinted, firm, named = _weights(hits)
     labels = {label for label, weight in said.items() if weight + hinted.get(label, 0.0) >= THRESHOLD}
@@ -51,9 +47,8 @@ def choose(hits: Iterable[Hit], about: Labels, *, by_name: bool = True) -> Label
         labels = {label for label in labels if label in kept or said[label] >= _PASSING}
     if labels - ALL:
         labels.discard("all")
-    spoken_of = set(said) - ALL
-    if by_name and not labels and (len(spoken_of) == 1 or len(spoken_of) >= _SEVERAL):
-        labels = spoken_of & named
+    if by_name and not labels:
+        labels = named - ALL
     return frozenset(labels or {label for label, weight in hinted.items() if weight >= THRESHOLD})
 
 

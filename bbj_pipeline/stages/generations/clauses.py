@@ -38,7 +38,8 @@ _AFTER = re.compile(
     r"affected|used|possible)|(?:is|are) unsupported|do(?:es)?(?: not|n['’]t) (?:support|apply))\b",
     re.IGNORECASE,
 )
-_LIST_ITEM = re.compile(r"\s*(?:and|or|nor|the|in|\s)*(?:[\w/]+(?: [\w/]+)?(?: (?:and|or|nor)(?: the)? )?)?\s*")
+_LIST_ITEM = re.compile(r"\s*(?:(?:the|in) )*[\w/]+(?: [\w/]+){0,2}\s*")
+_LIST_END = re.compile(r"\s*(?:(?:[\w/]+ ){1,3}(?:and|or|nor)\s+)?(?:(?:and|or|nor|the|in)\s+)*")
 _COMMENT = re.compile(r"(?:^\s*(?:\d+\s+)?|[;:]\s*)rem\b", re.IGNORECASE | re.MULTILINE)
 
 
@@ -55,13 +56,13 @@ def is_denied(text: str, start: int, end: int) -> bool:
 def _in_denied_list(before: str) -> bool:
     """Whether this is a later item of a list whose first is denied: "without character mode, Visual PRO/5 or" BUI."""
     head, comma, rest = before.rpartition(",")
-    while comma:
-        if not _LIST_ITEM.fullmatch(rest) or rest.strip().lower() in ("the", "a", "an"):
-            return False
-        if _BEFORE.search(head):
-            return True
+    if not comma or not _LIST_END.fullmatch(rest) or rest.strip() == "the":
+        return False
+    while not _BEFORE.search(head):
         head, comma, rest = head.rpartition(",")
-    return False
+        if not comma or not _LIST_ITEM.fullmatch(rest):
+            return False
+    return True
 
 
 def is_comment(code: str, position: int) -> bool:

@@ -36,10 +36,11 @@ def judge(topic: Topic, cues: Cues, *, by_section: bool) -> Verdict:
         return Verdict((), (), ())
     about = _about(topic.title, {hit.rule.label for hit in hits if hit.place == "title" and hit.rule.weight >= THRESHOLD})
     hits = _without_shared(topic, hits, about)
-    labels = choose(hits, about)
+    shown = choose(hits, about, by_name=False)
+    labels = shown or choose(hits, about)
     ranges: tuple[SectionLabels, ...] = ()
     if by_section and len(labels - ALL) > 1:
-        labels, ranges = _parts(topic, hits).labels(hits, labels, about)
+        labels, ranges = _parts(topic, hits).labels(hits, labels, about, by_name=not shown)
     kept = [hit for hit in hits if hit.rule.label in labels]
     return Verdict(in_order(labels), _evidence(kept, ranges), ranges)
 

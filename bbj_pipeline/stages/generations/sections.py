@@ -40,22 +40,27 @@ class Outline:
         """Return the position of the section that a block belongs to."""
         return self._owners[block]
 
-    def labels(self, hits: Iterable[Hit], of_document: Labels, about: Labels) -> tuple[Labels, tuple[SectionLabels, ...]]:
-        """Return the document's labels with those its sections add, and the ranges of blocks whose labels are others."""
+    def labels(
+        self, hits: Iterable[Hit], of_document: Labels, about: Labels, *, by_name: bool
+    ) -> tuple[Labels, tuple[SectionLabels, ...]]:
+        """Return the document's labels with those its sections add, and the ranges of blocks whose labels are others.
+
+        ``by_name`` says that the document only names its generations; a section that names one then speaks of it.
+        """
         cues: defaultdict[int, list[Hit]] = defaultdict(list)
         for hit in hits:
             if hit.block != AROUND:
                 cues[self._owners[hit.block]].append(hit)
-        own = [self._own(number, cues.get(number, []), of_document, about) for number in range(len(self._sections))]
+        own = [self._own(number, cues.get(number, []), of_document, about, by_name) for number in range(len(self._sections))]
         resolved = self._resolved(own, cues)
         labels = of_document.union(*resolved)
         return labels, self._ranges(resolved, labels)
 
-    def _own(self, number: int, hits: Sequence[Hit], of_document: Labels, about: Labels) -> Labels:
+    def _own(self, number: int, hits: Sequence[Hit], of_document: Labels, about: Labels, by_name: bool) -> Labels:
         """Return what a section says itself, within what the document speaks of; nothing where it has no cue of its own."""
         first = self._sections[number].start
         headed = frozenset(hit.rule.label for hit in hits if hit.place == "heading" and hit.block == first)
-        own = choose(hits, headed, by_name=False) & of_document
+        own = choose(hits, headed, by_name=by_name) & of_document
         # a page about the browser client that shows the objects of the BBj GUI shows its own
         return own | {"dwc"} if own == {"bbj-gui"} and "dwc" in about else own
 
@@ -71,7 +76,12 @@ class Outline:
             labels = own[number]
             if not labels and section.parent is not None:
                 labels = resolved[section.parent]
-            if not labels and not section.shared and number not in above and choose(cues.get(number, ()), NONE, by_name=False) == ALL:
+            if (
+                not labels
+                and not section.shared
+                and number not in above
+                and choose(cues.get(number, ()), NONE, by_name=False) == ALL
+            ):
                 labels = ALL
             resolved.append(labels)
         return resolved
