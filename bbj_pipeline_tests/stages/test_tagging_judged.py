@@ -49,6 +49,22 @@ def test_sections_carry_their_own_labels(judged: list[Passage]) -> None:
     assert not section_errors(judged)
 
 
+def test_every_label_can_be_explained(judged: list[Passage]) -> None:
+    """Labels have evidence that points into the text; sections are in order, apart, within the document, and other than it."""
+    for passage in judged:
+        doc = passage.tagged()
+        assert set(doc.generations) == {item.label for item in doc.evidence}, passage.id
+        last = 0
+        for section in doc.sections:
+            assert last <= section.first_block < section.end_block <= len(doc.topic.blocks)
+            assert set(section.generations) <= set(doc.generations)
+            assert section.generations != doc.generations
+            last = section.end_block
+        for item in doc.evidence:
+            if item.where.startswith("block "):
+                assert 0 <= (item.offset or 0) < len(doc.topic.blocks[int(item.where[6:])].text), passage.id
+
+
 def test_the_table_tells_the_truth() -> None:
     """Wilson's interval of 8 of 10 is [0.490, 0.943], as in the literature; of none of none it says nothing."""
     low, high = wilson(8, 10)

@@ -103,6 +103,13 @@ def test_objects_in_a_text_about_the_browser_are_of_the_browser() -> None:
     assert tagged(GUI, title="Windows in the DWC").generations == ("dwc",)
 
 
+def test_a_label_needs_evidence_of_its_own() -> None:
+    """A title of the BBj GUI does not make a section one of the browser where nothing in the document speaks of it."""
+    doc = tagged(heading("One"), GUI, heading("Two"), CHARACTER, title="Fields of the BBj GUI")
+    assert doc.generations == ("character", "bbj-gui")
+    assert {item.label for item in doc.evidence} == {"character", "bbj-gui"}
+
+
 def test_evidence_names_the_place_in_each_section() -> None:
     """The same cue in two sections is evidence twice, with the block and the character where it begins."""
     doc = tagged(heading("One"), VPRO5, heading("Two"), DWC, heading("Three"), VPRO5)

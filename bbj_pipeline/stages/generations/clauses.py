@@ -50,7 +50,9 @@ def is_denied(text: str, start: int, end: int) -> bool:
         clause = _BREAK.split(before)[-1]
         if _BEFORE.search(clause) or _in_denied_list(clause):
             return True
-    return _AFTER.match(text, end) is not None
+    after = text[end : end + _REACH]
+    negated = "not" in after or "n't" in after or "n’t" in after or "unsupported" in after
+    return negated and _AFTER.match(after) is not None
 
 
 def _in_denied_list(before: str) -> bool:

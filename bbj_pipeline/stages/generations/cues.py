@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from bbj_pipeline.records import Block, Topic
 from bbj_pipeline.stages.generations.clauses import is_comment, is_denied
@@ -46,8 +47,7 @@ _TO_WORDS = bytes(code if code in _WORD_BYTES + _WORD_BYTES.upper() else 32 for 
 """UTF-8 bytes to lower case words and spaces. No word of a rule has a letter beyond ASCII."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A rule found: in which kind of place, in which block (or ``AROUND``), at which character of its text."""
 
     rule: Rule
@@ -64,18 +64,22 @@ class Cues:
     of_bbj: bool
 
 
+_Try = tuple[Rule, Place, bool, tuple[str, ...], Callable[[str], Iterator[re.Match[str]]]]
+"""A rule with its kind of place and what is asked of it at every text, looked up once."""
+
+
 class _Scanner:
     """The rules that may stand in one kind of text, by the words they need."""
 
     def __init__(self, places: tuple[Place, ...], *, clauses: bool = False, code: bool = False) -> None:
         by_word: defaultdict[bytes, list[int]] = defaultdict(list)
-        self._rules: list[tuple[Rule, Place]] = []
+        self._rules: list[_Try] = []
         self._wordless: list[int] = []
         for rule in load_rules():
             place = next((place for place in places if place in rule.places), None)
             if place is not None:
                 number = len(self._rules)
-                self._rules.append((rule, place))
+                self._rules.append((rule, place, rule.case, rule.literals, rule.pattern.finditer))
                 for word in rule.words:
                     by_word[word.encode()].append(number)
                 if not rule.words:
@@ -86,7 +90,7 @@ class _Scanner:
         self._tried = lru_cache(maxsize=4096)(self._rules_of)
         self._clauses, self._code = clauses, code
 
-    def _rules_of(self, words: frozenset[bytes]) -> tuple[tuple[Rule, Place], ...]:
+    def _rules_of(self, words: frozenset[bytes]) -> tuple[_Try, ...]:
         """Return the rules to try on a text with these words, in the order of the table."""
         numbers = {number for word in words for number in self._by_word[word]}
         return tuple(self._rules[number] for number in sorted(numbers.union(self._wordless)))
@@ -96,15 +100,15 @@ class _Scanner:
         words = self._vocabulary.intersection(text.encode("utf-8", "replace").translate(_TO_WORDS).split())
         tried = self._tried(words)
         lower = _lower(text) if tried else ""
-        for rule, place in tried:
-            searched = text if rule.case else lower
-            for literal in rule.literals:  # a generator in any() would take longer than the search
+        for rule, place, case, literals, finditer in tried:
+            searched = text if case else lower
+            for literal in literals:  # a generator in any() would take longer than the search
                 if literal in searched:
                     break
             else:
-                if rule.literals:
+                if literals:
                     continue
-            for match in rule.pattern.finditer(searched):
+            for match in finditer(searched):
                 start = match.start()
                 denied = is_comment(text, start) if self._code else self._clauses and is_denied(text, start, match.end())
                 if not denied:

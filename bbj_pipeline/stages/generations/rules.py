@@ -84,15 +84,16 @@ def _rule(label: Generation, row: Mapping[str, Any], fragments: Mapping[str, str
         raise ConfigurationError(f"{where} has neither words nor literals", remedy="name what must occur for it to match")
     try:
         pattern = re.compile(_filled(row["pattern"], fragments))
+        words = [_first_word(word) for entry in row.get("words", ()) for word in _expanded(entry, fragments)]
+        literals = [literal for entry in row.get("literals", ()) for literal in _expanded(entry, fragments)]
     except (re.error, KeyError) as error:
         raise ConfigurationError(f"{where}: its pattern cannot be used ({error})", remedy="correct the pattern") from None
-    words = [word for entry in row.get("words", ()) for word in _words(_filled(entry, fragments))]
     return Rule(
         label=label,
         cue=row["cue"],
         places=tuple(row["places"]),
         words=tuple(dict.fromkeys(words)),
-        literals=tuple(row.get("literals", ())),
+        literals=tuple(literals),
         pattern=pattern,
         weight=float(row["weight"]),
         note=row["note"],
@@ -108,6 +109,12 @@ def _filled(text: str, fragments: Mapping[str, str]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda found: fragments[found[1]], text)
 
 
-def _words(alternatives: str) -> list[str]:
-    """Return the first word of each alternative: a text is looked up by words, and ``child-window`` is two."""
-    return [re.split(r"[^\w@]", alternative)[0] for alternative in alternatives.split("|")]
+def _expanded(entry: str, fragments: Mapping[str, str]) -> list[str]:
+    """Return the entry once for each alternative of the fragment in it."""
+    found = re.search(r"\{\{(\w+)\}\}", entry)
+    return [entry.replace(found[0], item) for item in fragments[found[1]].split("|")] if found else [entry]
+
+
+def _first_word(text: str) -> str:
+    """Return what a text is looked up by: ``child-window`` is two words there."""
+    return re.split(r"[^\w@]", text)[0]

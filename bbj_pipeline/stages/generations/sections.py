@@ -62,7 +62,7 @@ class Outline:
         headed = frozenset(hit.rule.label for hit in hits if hit.place == "heading" and hit.block == first)
         own = choose(hits, headed, by_name=by_name) & of_document
         # a page about the browser client that shows the objects of the BBj GUI shows its own
-        return own | {"dwc"} if own == {"bbj-gui"} and "dwc" in about else own
+        return own | {"dwc"} if own == {"bbj-gui"} and "dwc" in about & of_document else own
 
     def _resolved(self, own: Sequence[Labels], cues: defaultdict[int, list[Hit]]) -> list[Labels]:
         """Return what holds in each section: its own labels or those of the section above; nothing where the document's hold.
