@@ -269,3 +269,20 @@ def test_positions_survive_letters_that_grow_in_lower_case() -> None:
     """U+0130 becomes two characters in lower case; blocks after it are still named rightly."""
     doc = tag(topic(prose("İ" * 50), prose("Call getWebManager().")))
     assert doc.evidence[0].where == "block 1"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        code("for i=1 to x " * 15_000 + "next"),
+        code("open ( 1," * 20_000),
+        code("\n" * 150_000 + "input for rem next enter let class"),
+        code('open(a)"x0" ' * 10_000 + "getsysgui"),
+        code("str(" * 25_000 + " x$ ="),
+        prose("not DWC, not BUI, " * 8_000),
+    ],
+    ids=["for", "open", "blank lines", "device", "functions", "denied"],
+)
+def test_hostile_text_takes_bounded_time(block: Block) -> None:
+    """Patterns look a bounded way ahead: text made to be searched again and again is still tagged at once."""
+    tag(topic(block))
