@@ -21,6 +21,7 @@ from bbj_pipeline.stages.chunks.packing import Draft, Limits, Packer, limits_for
 from bbj_pipeline.stages.chunks.pieces import Counter, join
 from bbj_pipeline.stages.chunks.sections import Section, build_sections
 from bbj_pipeline.stages.contract import Tokenizer
+from bbj_pipeline.stages.tagging import generations_at
 
 __all__ = ["CHUNKER_VERSION", "chunk"]
 
@@ -129,6 +130,7 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
         draft = passage.draft
         path = draft.path
         own = next((piece for piece in draft.pieces if piece.kind != "heading"), draft.pieces[0])
+        blocks = sorted(piece.block for piece in draft.pieces)
         chunks.append(
             Chunk(
                 kind=topic.kind,
@@ -141,7 +143,7 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
                 content=passage.content,
                 tokens=passage.tokens,
                 doc_type=doc.doc_type,
-                generations=doc.generations,
+                generations=generations_at(doc, blocks[0], blocks[-1] + 1),
                 url=members.url(draft),
                 anchor=draft.chain[-1].anchor if draft.chain else None,
                 page=topic.blocks[own.block].page,
