@@ -97,9 +97,9 @@ def _split_code(piece: Piece, block: Block, room: int, counter: Counter) -> list
     frame = counter.count([empty])[0] + 2 * counter.joint + 2
     parts = split_code(block.text, block.language, max(1, room - frame), counter, split_words)
     pieces = []
-    for number, (code, tokens, scope) in enumerate(parts):
-        text = fence(code, block.language, block.title if number == 0 else None)
-        pieces.append(replace(piece, text=text, tokens=tokens + frame, scope=scope))
+    for number, part in enumerate(parts):
+        text = fence(part.code, block.language, block.title if number == 0 else None)
+        pieces.append(replace(piece, text=text, tokens=part.tokens + frame, scope=part.scope))
     return pieces
 
 
