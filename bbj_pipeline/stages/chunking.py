@@ -114,7 +114,7 @@ def _passage(draft: Draft, overlap: Overlap, headers: HeaderMaker) -> _Passage:
         pieces.insert(position, overlap)
     scopes = {piece.scope for piece in pieces}
     scope = next(iter(scopes)) if len(scopes) == 1 else ()
-    path = (*draft.path, *scope, *((draft.signature,) if draft.signature else ()))
+    path = (*draft.path, *scope, *((draft.lead,) if draft.lead else ()))
     header, _ = headers.make(path)
     return _Passage(draft, header, join(pieces))
 

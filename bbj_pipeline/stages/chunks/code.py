@@ -19,7 +19,9 @@ from bbj_pipeline.stages.chunks.syntax import Span
 __all__ = ["CodePart", "split_code"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w+")
-_IMPORT_WORDS = frozenset("import from use include as static type java javax com org util src bbj".split())
+_IMPORT_WORDS = frozenset(
+    ("import", "from", "use", "include", "as", "static", "type", "java", "javax", "com", "org", "util", "src", "bbj")
+)
 """Words of import lines that say nothing about what is used of them."""
 _MOST_IMPORTS = 200
 """Import lines that are looked at."""
