@@ -32,6 +32,7 @@ class HeaderMaker:
         self.limit = min(HEADER_TOKENS, counter.window // 4)
         self._counter = counter
         self._made: dict[tuple[str, ...], tuple[str, int]] = {}
+        self._plain_names: dict[str, str] = {}
         in_package = any(_PACKAGE.fullmatch(part) for part in topic.section_path)  # then the class name says enough
         self._outer = () if in_package else tuple(part for part in topic.section_path if part)[-_SECTION_PATH_TAIL:]
         self._title = topic.title
@@ -59,7 +60,7 @@ class HeaderMaker:
         kept: list[tuple[str, bool]] = []
         names = [(text, True) for text in self._outer] + [(text, False) for text in (self._title, *path)]
         for position, (text, outer) in enumerate(names):
-            name = " ".join(_WORDS.findall(text.casefold())) or text
+            name = self._plain(text)
             last = position == len(names) - 1
             if not text or name in seen or (not last and not outer and name in _GROUPS):
                 continue
@@ -67,6 +68,13 @@ class HeaderMaker:
             kept.append((text, outer))
         counts = self._counter.count([text for text, _ in kept])
         return [_Part(text, tokens, outer) for (text, outer), tokens in zip(kept, counts, strict=True)]
+
+    def _plain(self, text: str) -> str:
+        """Return a name without case, signs and differences in spacing, by which a stutter is found."""
+        known = self._plain_names.get(text)
+        if known is None:
+            known = self._plain_names[text] = " ".join(_WORDS.findall(text.casefold())) or text
+        return known
 
     def _shorten(self, parts: list[_Part]) -> list[_Part]:
         """Drop the outermost parts, then those between title and last heading, then the ends of what is left."""

@@ -99,6 +99,7 @@ class Packer:
         self._limits = limits
         self._headers = headers
         self._counter = counter
+        self._frames: dict[int, int] = {}
 
     def pack(self, root: Section) -> list[Draft]:
         """Return the drafts of the whole topic in reading order."""
@@ -145,12 +146,17 @@ class Packer:
 
     def _frame(self, chain: tuple[Section, ...]) -> int:
         """Return the tokens of a chunk that are not its content."""
-        return self._counter.special + self._headers.make(tuple(section.title for section in chain))[1] + self._counter.joint
+        place = chain[-1].index if chain else 0
+        known = self._frames.get(place)
+        if known is None:
+            header = self._headers.make(tuple(section.title for section in chain))[1]
+            known = self._frames[place] = self._counter.special + header + self._counter.joint
+        return known
 
     def _room(self, chain: tuple[Section, ...]) -> Room:
         # Parts of code add their enclosing declarations to the header, later parts of a member its lead.
         frame = self._frame(chain)
-        margin = max(0, self._headers.limit - self._headers.make(tuple(section.title for section in chain))[1])
+        margin = max(0, self._headers.limit + self._counter.special + self._counter.joint - frame)
         code = max(1, self._limits.hard - frame - margin)
         return Room(prose=max(1, int(min(code, self._limits.high - frame) * (1 - OVERLAP_MAX)) - 2), code=code)
 
