@@ -17,14 +17,15 @@ from bbj_pipeline.stages.chunks.headers import HeaderMaker
 from bbj_pipeline.stages.chunks.members import Members
 from bbj_pipeline.stages.chunks.overlap import Overlap, find_overlaps
 from bbj_pipeline.stages.chunks.overloads import join_overloads
-from bbj_pipeline.stages.chunks.packing import Draft, Limits, Packer, limits_for
+from bbj_pipeline.stages.chunks.packing import Packer, limits_for
+from bbj_pipeline.stages.chunks.partition import Draft, Limits
 from bbj_pipeline.stages.chunks.pieces import Counter, join
 from bbj_pipeline.stages.chunks.sections import Section, build_sections
 from bbj_pipeline.stages.contract import Tokenizer
 
 __all__ = ["CHUNKER_VERSION", "chunk"]
 
-CHUNKER_VERSION = "3"
+CHUNKER_VERSION = "4"
 
 _SCALES = (1.0, 0.92, 0.8, 0.65, 0.5, 0.35)
 """Margins tried in turn. Sums of pieces are exact for WordPiece; a BPE model may need the second."""
@@ -128,7 +129,7 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
     for ordinal, passage in enumerate(passages):
         draft = passage.draft
         path = draft.path
-        own = next((piece for piece in draft.pieces if piece.kind != "heading"), draft.pieces[0])
+        anchor, page = _place(topic, draft)
         chunks.append(
             Chunk(
                 kind=topic.kind,
@@ -143,8 +144,8 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
                 doc_type=doc.doc_type,
                 generations=doc.generations,
                 url=members.url(draft),
-                anchor=draft.chain[-1].anchor if draft.chain else None,
-                page=topic.blocks[own.block].page,
+                anchor=anchor,
+                page=page,
                 overlap=passage.overlap,
                 metadata=members.metadata(shared, draft, passage.content),
                 raw_key=topic.raw_key,
@@ -153,6 +154,12 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
         )
         seen[path] += 1
     return tuple(chunks)
+
+
+def _place(topic: Topic, draft: Draft) -> tuple[str | None, int | None]:
+    """Return where in its document a draft begins: the anchor of its heading, the page of its first block."""
+    own = next((piece for piece in draft.pieces if piece.kind != "heading"), draft.pieces[0])
+    return (draft.chain[-1].anchor if draft.chain else None), topic.blocks[own.block].page
 
 
 def _shared_metadata(topic: Topic) -> dict[str, Any]:

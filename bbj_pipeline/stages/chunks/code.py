@@ -1,7 +1,7 @@
 """Splits a code block that is larger than its room: between declarations, then statements, then lines, then words.
 
-Where to cut says the outline of the code. What fits stays whole; neighbours are packed evenly, but never across a declaration
-that had to be split itself. Each part repeats what it needs of its surroundings: imports that it uses, and the opening lines
+Where to cut says the outline of the code. What fits stays whole, neighbours are packed evenly, and crumbs go with what they
+stand beside. Each part repeats what it needs of its surroundings: imports that it uses, and the opening lines
 of the declarations around it, parted from its own lines by a comment of three dots.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bbj_pipeline.stages.chunks.outlines import outline
@@ -27,6 +27,8 @@ _MOST_IMPORTS = 200
 """Import lines that are looked at."""
 _MOST_OPENING = 3
 """Lines of one declaration's opening that are repeated."""
+_CRUMB = 1 / 4
+"""Share of the room below which a part is put together with its neighbour, across the edge of a declaration if need be."""
 _DEEPEST = 40
 """Nested spans that are taken apart; code deeper than this is cut between lines."""
 
@@ -40,6 +42,16 @@ class CodePart:
     code: str
     tokens: int
     scope: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Lines of one part to be, with the spans around them; ``too_long`` is one line over the room."""
+
+    start: int
+    end: int
+    scope: tuple[Span, ...]
+    too_long: bool = False
 
 
 def split_code(text: str, language: str | None, room: int, counter: Counter, split_words: SplitWords) -> list[CodePart]:
@@ -63,53 +75,77 @@ class _Splitter:
 
     def parts(self) -> list[CodePart]:
         """Return the parts of the whole."""
-        return self._pack(self._outline.whole, ())
+        parts: list[CodePart] = []
+        for found in self._with_crumbs(self._pack(self._outline.whole, ())):
+            made = self._part(found)
+            if made is not None:
+                parts.append(made)
+            elif found.too_long:
+                parts.extend(self._words(found))
+        return parts
 
-    def _pack(self, span: Span, around: tuple[Span, ...]) -> list[CodePart]:
+    def _pack(self, span: Span, around: tuple[Span, ...]) -> list[_Range]:
         """Return the parts of a span that is too large: what it consists of, packed or taken apart in turn."""
         scope = (*around, span)
         inner = span.inner() if len(scope) <= _DEEPEST else [Span(at, at + 1) for at in range(span.start, span.end)]
         if not inner:
-            return self._words(span, around)
+            return [_Range(span.start, span.end, around, too_long=True)]
         room = self._room - self._reserved(scope)
         sizes = [size + self._counter.joint for size in self._counter.count([self._text(range(i.start, i.end)) for i in inner])]
-        parts: list[CodePart] = []
+        found: list[_Range] = []
         at = 0
         while at < len(inner):
             if sizes[at] > room:
-                parts.extend(self._pack(inner[at], scope))
+                found.extend(self._pack(inner[at], scope))
                 at += 1
                 continue
             end = at
             while end < len(inner) and sizes[end] <= room:
                 end += 1
-            parts.extend(self._row(inner[at:end], sizes[at:end], room, scope))
+            found.extend(self._row(inner[at:end], sizes[at:end], room, scope))
             at = end
-        return parts
+        return found
 
-    def _row(self, spans: Sequence[Span], sizes: Sequence[int], room: int, scope: tuple[Span, ...]) -> list[CodePart]:
-        """Return neighbours that fit each as parts of about the same size."""
-        aim = sum(sizes) / math.ceil(sum(sizes) / room)
-        parts: list[CodePart | None] = []
+    @staticmethod
+    def _row(spans: Sequence[Span], sizes: Sequence[int], room: int, scope: tuple[Span, ...]) -> Iterator[_Range]:
+        """Yield neighbours that fit each as parts of about the same size."""
+        aim = sum(sizes) / max(1, math.ceil(sum(sizes) / room))
         begin, size = spans[0].start, 0
         for span, tokens in zip(spans, sizes, strict=True):
             if size and (size + tokens > room or size >= aim):
-                parts.append(self._part(begin, span.start, scope))
+                yield _Range(begin, span.start, scope)
                 begin, size = span.start, 0
             size += tokens
-        parts.append(self._part(begin, spans[-1].end, scope))
-        return [part for part in parts if part is not None]
+        yield _Range(begin, spans[-1].end, scope)
 
-    def _part(self, start: int, end: int, scope: tuple[Span, ...]) -> CodePart | None:
+    def _with_crumbs(self, ranges: Sequence[_Range]) -> list[_Range]:
+        """Put ranges that are small together with their neighbour where the room allows it."""
+        sizes = self._counter.count([self._text(range(item.start, item.end)) for item in ranges])
+        kept: list[_Range] = []
+        before = 0
+        for item, size in zip(ranges, sizes, strict=True):
+            if kept and not (item.too_long or kept[-1].too_long) and min(before, size) < self._room * _CRUMB:
+                together = _Range(kept[-1].start, item.end, kept[-1].scope)
+                made = self._part(together)
+                if made is None or made.tokens <= self._room:
+                    kept[-1], before = together, before + size
+                    continue
+            kept.append(item)
+            before = size
+        return kept
+
+    def _part(self, found: _Range) -> CodePart | None:
+        start, end = found.start, found.end
         while start < end and not self._lines[start].strip():
             start += 1
         while end > start and not self._lines[end - 1].strip():
             end -= 1
-        if start == end:
+        if start == end or found.too_long:
             return None
         code = self._text(range(start, end))
-        enclosing = [span for span in scope if span.name and span.start < start]
-        repeated = [*self._used_imports(code, start, end), *self._openings(enclosing, start)]
+        enclosing = [span for span in found.scope if span.name and span.start < start]
+        openings = self._openings(enclosing, start)
+        repeated = [*self._used_imports("\n".join((*openings, code)), start, end), *openings]
         if repeated:
             indent = self._lines[start][: len(self._lines[start]) - len(self._lines[start].lstrip())]
             code = "\n".join((*repeated, f"{indent}{self._outline.comment} ...", code))
@@ -156,9 +192,9 @@ class _Splitter:
             return 0
         return sum(counts[: len(openings)]) + joint * (len(openings) + 1) + min(imports, self._room // 8) + counts[-1]
 
-    def _words(self, line: Span, around: tuple[Span, ...]) -> list[CodePart]:
+    def _words(self, line: _Range) -> list[CodePart]:
         """Return a line that is too long by itself, cut between words."""
-        names = tuple(span.name for span in around if span.name)
+        names = tuple(span.name for span in line.scope if span.name)
         found = self._split_words(self._text(range(line.start, line.end)), self._room, self._counter)
         return [CodePart(part, size, names) for part, size in found]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bbj_pipeline.records import Topic
@@ -53,7 +54,7 @@ class HeaderMaker:
         parts = self._shorten(self._without_stutter(path))
         if not parts:
             return "", 0
-        return " > ".join(part.text for part in parts), sum(part.tokens + 1 for part in parts)
+        return " > ".join(part.text for part in parts), self._size(parts)
 
     def _without_stutter(self, path: tuple[str, ...]) -> list[_Part]:
         seen: set[str] = set()
@@ -78,23 +79,27 @@ class HeaderMaker:
 
     def _shorten(self, parts: list[_Part]) -> list[_Part]:
         """Drop the outermost parts, then those between title and last heading, then the ends of what is left."""
-        while len(parts) > 1 and sum(part.tokens + 1 for part in parts) > self.limit:
+        while len(parts) > 1 and self._size(parts) > self.limit:
             if parts[0].outer:
                 parts = parts[1:]
             elif len(parts) > 2:
                 parts = [parts[0], *parts[2:]]
             else:
                 break
-        if sum(part.tokens + 1 for part in parts) <= self.limit:
+        if self._size(parts) <= self.limit:
             return parts
-        share = self.limit // len(parts) - 1
+        share = self.limit // len(parts) - self._counter.separator
         return [part if part.tokens <= share else self._cut(part, share) for part in parts]
+
+    def _size(self, parts: Sequence[_Part]) -> int:
+        """Return the tokens of parts with what separates them from each other and from the content."""
+        return sum(part.tokens + self._counter.separator for part in parts)
 
     def _cut(self, part: _Part, share: int) -> _Part:
         kept: list[str] = []
-        used = 1
         words = part.text.split()[: self.limit]
-        for word, tokens in zip(words, self._counter.count(words), strict=True):
+        used, *counts = self._counter.count(["…", *(f" {word}" for word in words)])
+        for word, tokens in zip(words, counts, strict=True):
             if used + tokens > share:
                 break
             kept.append(word)

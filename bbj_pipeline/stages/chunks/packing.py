@@ -1,28 +1,24 @@
-"""Packs the atoms of a topic into drafts of chunks, so that as few as possible are far below the size their type aims at.
+"""Packs a topic into drafts of chunks of the size that its type aims at; methods and properties each by themselves.
 
-A chunk may end after any atom; ending inside a section costs more than ending before one, and a chunk of several sections
-costs what their headings would have said in its header. The cheapest way through the topic is found by dynamic programming.
-Sizes are sums of pieces, an upper bound; the exact count of a finished chunk is taken in ``stages.chunking``.
+Where chunks of other text end is found in ``partition``. Sizes are sums of pieces, an upper bound; the exact count of a
+finished chunk is taken in ``stages.chunking``.
 """
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 
 from bbj_pipeline.records import DocType, Topic
 from bbj_pipeline.stages.chunks.atoms import Atom, Room, atoms_of
 from bbj_pipeline.stages.chunks.headers import HeaderMaker
-from bbj_pipeline.stages.chunks.pieces import PROSE_KINDS, Counter, Piece, goes_on, size_of
+from bbj_pipeline.stages.chunks.partition import OVERLAP_MAX, Draft, Limits, cheapest_drafts
+from bbj_pipeline.stages.chunks.pieces import PROSE_KINDS, Counter, Piece, size_of
 from bbj_pipeline.stages.chunks.sections import Section
 from bbj_pipeline.stages.chunks.splitting import sentences
 
-__all__ = ["OVERLAP_MAX", "OVERLAP_MIN", "TARGETS", "Draft", "Limits", "Packer", "limits_for"]
-
-OVERLAP_MIN, OVERLAP_MAX = 0.10, 0.15
-"""Share of a prose chunk's tokens that repeat the end of the chunk before (blueprint: 10 to 15 %)."""
+__all__ = ["TARGETS", "Packer", "limits_for"]
 
 TARGETS: dict[DocType, tuple[int, int]] = {
     "api-reference": (200, 400),
@@ -38,46 +34,12 @@ TARGETS: dict[DocType, tuple[int, int]] = {
 _PAIR_LIMIT = 900
 """A migration section with at least two code blocks stays whole up to here: legacy and modern pattern in one chunk."""
 _MEMBER_LEVEL = 3
-"""In an API reference a heading of this level is one method or property."""
+"""In an API reference a heading of this level or below may be one method or property."""
+_MEMBER_NAME = re.compile(r"(?:[\w<>\[\].:]+ )*([\w$%!]+) ?(\(.*\))|([\w$%!]+)")
+_IDENTIFIER = re.compile(r"\w*(?:[a-z\d][A-Z]|_)\w*[$%!]?|[A-Z\d]{2,}[$%!]?|\w+[$%!]")
+"""A word that is no English one: it names a member even where no signature stands under it, as for constants."""
 _SMALL_SECTION = 4
 """A section of no more than one in so many parts of the size aimed at is not taken apart."""
-
-# Costs are relative: a nearly empty chunk costs 1.35, one just below the target 0.3, one in the middle of it next to nothing.
-_BELOW_TARGET = 0.3
-_UNEVEN = 0.05
-_INSIDE_SECTION = 0.12
-_BEFORE_SECTION = 0.02
-_LOST_HEADING = 0.03
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Tokens of a chunk, header and special ones included: ``low`` is where it need not grow any more, ``high`` where prose
-    ends, ``hard`` where nothing goes beyond."""
-
-    low: int
-    high: int
-    hard: int
-    pair: int
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A chunk in the making: its sections from the outermost, and its pieces.
-
-    ``member`` marks a section of its own kind that is never merged; ``lead`` is what a later part of it has in its header:
-    the member's signature, or the description that overloads share.
-    """
-
-    chain: tuple[Section, ...]
-    pieces: tuple[Piece, ...]
-    member: bool = False
-    lead: str = ""
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The headings above the draft, outermost first."""
-        return tuple(section.title for section in self.chain)
 
 
 def limits_for(doc_type: DocType, window: int, scale: float) -> Limits:
@@ -104,7 +66,7 @@ class Packer:
     def pack(self, root: Section) -> list[Draft]:
         """Return the drafts of the whole topic in reading order."""
         pieces = root.flat()
-        if not (self._members and _has_members(root)) and self._fits(pieces, ()):
+        if not (self._members and self._has_members(root)) and self._fits(pieces, ()):
             return [Draft((), tuple(pieces))] if pieces else []
         drafts: list[Draft] = []
         waiting: list[Atom] = []
@@ -123,10 +85,10 @@ class Packer:
         self, section: Section, chain: tuple[Section, ...]
     ) -> Iterator[tuple[Section | list[Atom], tuple[Section, ...]]]:
         """Yield the atoms of a section and those below it in reading order, members as the sections they are."""
-        if self._members and section.level >= _MEMBER_LEVEL:
+        if self._members and self._is_member(section):
             yield section, chain
             return
-        if not (self._members and _has_members(section)):
+        if not (self._members and self._has_members(section)):
             pieces = section.flat()
             if pieces and self._stays_whole(pieces, chain):
                 yield [Atom(chain, tuple(pieces), size_of(pieces, self._counter.joint), opens=True)], chain
@@ -159,6 +121,21 @@ class Packer:
         margin = max(0, self._headers.limit + self._counter.special + self._counter.joint - frame)
         code = max(1, self._limits.hard - frame - margin)
         return Room(prose=max(1, int(min(code, self._limits.high - frame) * (1 - OVERLAP_MAX)) - 2), code=code)
+
+    def _drafts(self, atoms: Sequence[Atom]) -> list[Draft]:
+        return cheapest_drafts(atoms, self._limits, self._counter.joint, self._frame)
+
+    def _has_members(self, section: Section) -> bool:
+        return any(self._is_member(child) or self._has_members(child) for child in section.children)
+
+    def _is_member(self, section: Section) -> bool:
+        """Whether a section is one method or property: it is named like one and shows its signature, or is named by it."""
+        if section.level < _MEMBER_LEVEL or not (found := _MEMBER_NAME.fullmatch(section.title)):
+            return False
+        codes = (self._topic.blocks[piece.block].text for piece in section.pieces if piece.kind == "code")
+        if found[2] is not None or _IDENTIFIER.fullmatch(found[3]):
+            return True
+        return any(found[3] in code for code in codes)
 
     # -- members -------------------------------------------------------------------------------------------------------
 
@@ -216,90 +193,6 @@ class Packer:
                 return " ".join(lines[0].split())
         return ""
 
-    # -- the cheapest way ----------------------------------------------------------------------------------------------
-
-    def _drafts(self, atoms: Sequence[Atom]) -> list[Draft]:
-        """Return neighbouring atoms as drafts, at the least cost over all of them."""
-        count = len(atoms)
-        joint = self._counter.joint
-        shared = [0, *(_common(before.chain, atom.chain) for before, atom in pairwise(atoms))]
-        spared = [0, *(_spared(before, atom) for before, atom in pairwise(atoms))]
-        headings = [_heading_sizes(atom.chain, joint) for atom in atoms]
-        best = [0.0, *(math.inf for _ in atoms)]
-        come_from = [0] * (count + 1)
-        for start, atom in enumerate(atoms):
-            common, body = len(atom.chain), 0
-            base = best[start] + (self._break_cost(atom) if start else 0.0)
-            goes_on = start > 0 and not atom.opens and atom.pieces[0].kind in PROSE_KINDS
-            limit = self._limits.high * (1 - OVERLAP_MAX) - 2 if goes_on else self._limits.high
-            frame = self._frame(atom.chain)
-            for end in range(start, count):
-                if end > start:
-                    body += joint + headings[end][-1] - headings[end][shared[end]] - spared[end]
-                    if shared[end] < common:
-                        common = shared[end]
-                        frame = self._frame(atom.chain[:common])
-                body += atoms[end].tokens
-                size = frame + headings[start][-1] - headings[start][common] + body
-                if size > limit and end > start:
-                    break
-                cost = base + self._size_cost(size) + _LOST_HEADING * (len(atom.chain) - common)
-                if cost < best[end + 1]:
-                    best[end + 1], come_from[end + 1] = cost, start
-        edges = [count]
-        while edges[-1]:
-            edges.append(come_from[edges[-1]])
-        edges.reverse()
-        return [_draft(atoms[a:b]) for a, b in pairwise(edges)]
-
-    def _size_cost(self, size: int) -> float:
-        """Return what a chunk of this size costs: little inside the target, so that neighbours come out even."""
-        uneven = 1 - size / self._limits.high
-        if size > self._limits.low:
-            return _UNEVEN * uneven * uneven
-        short = 1 - size / self._limits.low
-        return _BELOW_TARGET + short * short + _UNEVEN * uneven * uneven
-
-    @staticmethod
-    def _break_cost(atom: Atom) -> float:
-        return _BEFORE_SECTION * len(atom.chain) if atom.opens else _INSIDE_SECTION
-
-
-def _draft(atoms: Sequence[Atom]) -> Draft:
-    """Return atoms as one draft below their common heading; headings below that stand in it."""
-    common = min(_common(atoms[0].chain, atom.chain) for atom in atoms)
-    pieces: list[Piece] = []
-    before = atoms[0].chain[:common]
-    for atom in atoms:
-        below = atom.chain[_common(before, atom.chain) :]
-        pieces.extend(section.heading for section in below if section.heading is not None)
-        pieces.extend(atom.pieces)
-        before = atom.chain
-    return Draft(atoms[0].chain[:common], tuple(pieces))
-
-
-def _spared(before: Atom, atom: Atom) -> int:
-    """Return the tokens of table headers that an atom does not repeat after the one before."""
-    return atom.pieces[0].head[1] if goes_on(before.pieces[-1], atom.pieces[0]) else 0
-
-
-def _common(one: tuple[Section, ...], other: tuple[Section, ...]) -> int:
-    """Return how many sections two chains have in common, from the outermost."""
-    length = 0
-    for mine, its in zip(one, other, strict=False):
-        if mine is not its:
-            break
-        length += 1
-    return length
-
-
-def _heading_sizes(chain: tuple[Section, ...], joint: int) -> list[int]:
-    """Return the tokens of the first 0, 1, … headings of a chain."""
-    sizes = [0]
-    for section in chain:
-        sizes.append(sizes[-1] + (section.heading.tokens + joint if section.heading is not None else 0))
-    return sizes
-
 
 def _last_prose(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Return the prose that a row of pieces ends in."""
@@ -307,7 +200,3 @@ def _last_prose(pieces: Sequence[Piece]) -> Sequence[Piece]:
     while start and pieces[start - 1].kind in PROSE_KINDS:
         start -= 1
     return pieces[start:]
-
-
-def _has_members(section: Section) -> bool:
-    return any(child.level >= _MEMBER_LEVEL or _has_members(child) for child in section.children)

@@ -65,7 +65,7 @@ class Counter:
         self._known: dict[str, int] = {}
         self.window = tokenizer.window
         known: Any = tokenizer  # the protocol does not promise that it is hashable; every object is
-        self.special, self.joint = _basics(known)
+        self.special, self.joint, self.separator = _basics(known)
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Return the tokens of each text, special ones not included."""
@@ -81,10 +81,12 @@ class Counter:
 
 
 @lru_cache(maxsize=8)
-def _basics(tokenizer: Any) -> tuple[int, int]:
-    """Ask a ``Tokenizer`` once: the tokens of an empty text, and what two paragraphs have more together than apart."""
-    empty, one, other, both = tokenizer.count(["", "a", "b", "a\n\nb"])
-    return empty, max(0, both - one - other + empty)
+def _basics(tokenizer: Any) -> tuple[int, int, int]:
+    """Ask a ``Tokenizer`` once: the tokens of an empty text, and what two paragraphs or two parts of a header have more
+    together than apart."""
+    empty, one, other, paragraphs, parts = tokenizer.count(["", "a", "b", "a\n\nb", "a > b"])
+    apart = one + other - empty
+    return empty, max(0, paragraphs - apart), max(1, parts - apart)
 
 
 def render(block: Block) -> str:

@@ -90,12 +90,17 @@ def _spans(nodes: Sequence[Node], start: int, end: int, owner: Node | None) -> S
     """Return spans that tile a range of lines: the nodes in it, or, while they all share lines, what these consist of."""
     groups = _groups(nodes)
     while len(groups) == 1 and any(node.child_count for node in nodes):
-        nodes = [child for node in nodes for child in (node.children or [node])]
+        nodes = [part for node in nodes for child in (node.children or [node]) for part in _body_parts(child, node)]
         groups = _groups(nodes)
     if len(groups) < 2:
         return [Span(line, line + 1) for line in range(start, end)] if end - start > 1 else []
     edges = [start, *(group[0].start_point.row for group in groups[1:]), end]
     return [_span(group, a, b, owner) for group, (a, b) in zip(groups, pairwise(edges), strict=True)]
+
+
+def _body_parts(child: Node, parent: Node) -> list[Node]:
+    """Return what the body of a declaration consists of, so that its first line never stands alone; else the child."""
+    return child.children if child.children and child == parent.child_by_field_name("body") else [child]
 
 
 def _groups(nodes: Sequence[Node]) -> list[list[Node]]:
