@@ -34,6 +34,7 @@ class HeaderMaker:
         self._counter = counter
         self._made: dict[tuple[str, ...], tuple[str, int]] = {}
         self._plain_names: dict[str, str] = {}
+        self._parts: dict[tuple[str, bool], _Part] = {}
         in_package = any(_PACKAGE.fullmatch(part) for part in topic.section_path)  # then the class name says enough
         self._outer = () if in_package else tuple(part for part in topic.section_path if part)[-_SECTION_PATH_TAIL:]
         self._title = topic.title
@@ -58,7 +59,7 @@ class HeaderMaker:
 
     def _without_stutter(self, path: tuple[str, ...]) -> list[_Part]:
         seen: set[str] = set()
-        kept: list[tuple[str, bool]] = []
+        kept: list[_Part] = []
         names = [(text, True) for text in self._outer] + [(text, False) for text in (self._title, *path)]
         for position, (text, outer) in enumerate(names):
             name = self._plain(text)
@@ -66,9 +67,14 @@ class HeaderMaker:
             if not text or name in seen or (not last and not outer and name in _GROUPS):
                 continue
             seen.add(name)
-            kept.append((text, outer))
-        counts = self._counter.count([text for text, _ in kept])
-        return [_Part(text, tokens, outer) for (text, outer), tokens in zip(kept, counts, strict=True)]
+            kept.append(self._part(text, outer))
+        return kept
+
+    def _part(self, text: str, outer: bool) -> _Part:
+        known = self._parts.get((text, outer))
+        if known is None:
+            known = self._parts[text, outer] = _Part(text, self._counter.count([text])[0], outer)
+        return known
 
     def _plain(self, text: str) -> str:
         """Return a name without case, signs and differences in spacing, by which a stutter is found."""
