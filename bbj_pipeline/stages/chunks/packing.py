@@ -35,6 +35,8 @@ _PAIR_LIMIT = 900
 """A migration section with at least two code blocks stays whole up to here: legacy and modern pattern in one chunk."""
 _MEMBER_LEVEL = 3
 """In an API reference a heading of this level or below may be one method or property."""
+_LONGEST_MEMBER = 300
+"""Characters of a heading that may name a member, with its parameters."""
 _MEMBER_NAME = re.compile(r"(?:[\w<>\[\].:]+ )*([\w$%!]+) ?(\(.*\))|([\w$%!]+)")
 _IDENTIFIER = re.compile(r"\w*(?:[a-z\d][A-Z]|_)\w*[$%!]?|[A-Z\d]{2,}[$%!]?|\w+[$%!]")
 """A word that is no English one: it names a member even where no signature stands under it, as for constants."""
@@ -130,7 +132,10 @@ class Packer:
 
     def _is_member(self, section: Section) -> bool:
         """Whether a section is one method or property: it is named like one and shows its signature, or is named by it."""
-        if section.level < _MEMBER_LEVEL or not (found := _MEMBER_NAME.fullmatch(section.title)):
+        if section.level < _MEMBER_LEVEL or len(section.title) > _LONGEST_MEMBER:
+            return False
+        found = _MEMBER_NAME.fullmatch(section.title)
+        if found is None:
             return False
         codes = (self._topic.blocks[piece.block].text for piece in section.pieces if piece.kind == "code")
         if found[2] is not None or _IDENTIFIER.fullmatch(found[3]):
