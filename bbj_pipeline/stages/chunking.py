@@ -13,6 +13,7 @@ from typing import Any
 
 from bbj_pipeline.errors import ModelError
 from bbj_pipeline.records import Chunk, TaggedDoc, Topic, embedding_text
+from bbj_pipeline.stages.chunks.document_facts import document_facts
 from bbj_pipeline.stages.chunks.headers import HeaderMaker
 from bbj_pipeline.stages.chunks.members import Members
 from bbj_pipeline.stages.chunks.overlap import Overlap, find_overlaps
@@ -24,7 +25,7 @@ from bbj_pipeline.stages.contract import Tokenizer
 
 __all__ = ["CHUNKER_VERSION", "chunk"]
 
-CHUNKER_VERSION = "3"
+CHUNKER_VERSION = "4"
 
 _SCALES = (1.0, 0.92, 0.8, 0.65, 0.5, 0.35)
 """Margins tried in turn. Sums of pieces are exact for WordPiece; a BPE model may need the second."""
@@ -36,10 +37,13 @@ _KEPT_METADATA = (
     "supersedes",
     "superseded_by",
     "migration_note",
+    "related",
     "last_updated",
     "conditions",
 )
 _MAX_KEYWORDS = 24
+_FEW_SIGNATURES = 8
+"""A page of so many signatures is about them; of a class with more, each passage has those of its member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
                 anchor=draft.chain[-1].anchor if draft.chain else None,
                 page=topic.blocks[own.block].page,
                 overlap=passage.overlap,
-                metadata=members.metadata(shared, draft, passage.content),
+                metadata=members.metadata(shared if ordinal else {**shared, **document_facts(topic)}, draft, passage.content),
                 raw_key=topic.raw_key,
                 raw_sha256=topic.raw_sha256,
             )
@@ -161,4 +165,7 @@ def _shared_metadata(topic: Topic) -> dict[str, Any]:
     keywords = topic.metadata.get("keywords")
     if isinstance(keywords, list) and keywords:
         kept["keywords"] = keywords[:_MAX_KEYWORDS]
+    signatures = topic.metadata.get("signatures")
+    if isinstance(signatures, list) and 0 < len(signatures) <= _FEW_SIGNATURES:
+        kept["signatures"] = signatures
     return kept

@@ -32,7 +32,7 @@ class FlareSource(Source[FlareOptions]):
 
     kind: ClassVar[str] = "flare"
     title: ClassVar[str] = "MadCap Flare"
-    parser_version: ClassVar[str] = "2"
+    parser_version: ClassVar[str] = "3"
     parse_options: ClassVar[frozenset[str]] = frozenset({"public_url", "conditions"})
     options_type = FlareOptions
 
@@ -83,7 +83,7 @@ def _topic(key: str, content: bytes, layout: Layout, needs: Needs, titles: Title
     folders = posixpath.dirname(key.removeprefix(content_root))
     metadata: dict[str, Any] = {"section_path": [folder.replace("_", " ") for folder in folders.split("/") if folder]}
     if project is not None:
-        metadata |= {"content_root": content_root, "project_root": project.root}
+        metadata |= {"content_root": content_root, "project_root": project.root, "in_toc": place is not None}
     if place is not None:
         metadata["section_path"] = place.paths[0]
         metadata |= {"other_section_paths": place.paths[1:]} if len(place.paths) > 1 else {}

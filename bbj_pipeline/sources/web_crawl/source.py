@@ -73,7 +73,7 @@ class WebCrawlSource(Source[WebCrawlOptions]):
 
     kind = "web_crawl"
     title = "Web crawl"
-    parser_version = "3"
+    parser_version = "4"
     options_type = WebCrawlOptions
 
     def export(

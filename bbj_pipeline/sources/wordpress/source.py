@@ -49,7 +49,7 @@ class WordPressSource(Source[WordPressOptions]):
 
     kind = "wordpress"
     title = "WordPress REST API"
-    parser_version = "2"
+    parser_version = "3"
     options_type = WordPressOptions
 
     def export(
