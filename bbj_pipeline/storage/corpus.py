@@ -14,6 +14,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
+from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.stages.duplicates import Copy
 from bbj_pipeline.stages.modernisation import DocumentId, DroppedLink, LinkGraph
 from bbj_pipeline.storage.database import Connection, Database
@@ -29,6 +30,7 @@ __all__ = [
     "StoredReport",
     "corpus_reader",
     "document_links",
+    "published_generations",
     "read_report",
     "replace_duplicates",
     "replace_links",
@@ -232,6 +234,16 @@ def representatives(connection: Connection, space: Space, chunk_ids: Sequence[st
     for row in connection.execute(query("select_duplicates", chunks=space.chunks), values):
         found.setdefault(row[0], Representative(row[2], DocumentId(*row[3:6]), row[6]))
     return found
+
+
+def published_generations(db: Database, ref: InstanceRef) -> dict[tuple[str, ...], int]:
+    """Return the number of served chunks of an instance by their generations; empty when nothing of it is served."""
+    with db.connection() as connection:
+        space = active_space(connection)
+        if space is None:
+            return {}
+        values = {"space_id": space.id, "kind": ref.kind, "instance": ref.instance}
+        return {tuple(row[0]): row[1] for row in connection.execute(query("select_published_generations"), values)}
 
 
 def save_report(db: Database, name: str, markdown: str, counts: Mapping[str, Any], run_id: str) -> None:

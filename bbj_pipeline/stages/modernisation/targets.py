@@ -150,4 +150,6 @@ def _keys(key: str, path: str) -> Iterator[str]:
         joined = posixpath.normpath(posixpath.join(base, path))
         if not joined.startswith(".."):
             yield key_form("" if joined == "." else joined)
-    yield key_form(path)
+    while folder and not path.startswith("."):  # some sites resolve all links from the root of their documents
+        folder = posixpath.dirname(folder)
+        yield key_form(posixpath.join(folder, path))
