@@ -30,6 +30,11 @@ from bbj_pipeline.storage.stage_units import read_records
 
 __all__ = ["chunk", "parse", "tag"]
 
+_FACTS = (
+    "since_version", "deprecated_in", "still_valid", "superseded_by", "supersedes", "migration_note", "related", "signatures",
+    "keywords", "conditions", "last_updated",
+)  # fmt: skip
+
 
 def _source_command(name: str, text: str) -> Callable[[Callable[..., None]], click.Command]:
     def decorate(function: Callable[..., None]) -> click.Command:
@@ -114,6 +119,7 @@ def _rejected(kind: str, reject: Reject) -> dict[str, Any]:
 def _tag_line(doc: TaggedDoc) -> dict[str, Any]:
     line: dict[str, Any] = {**to_json(doc), "kind": doc.topic.kind, "key": doc.topic.key, "title": doc.topic.title}
     del line["topic"]
+    line["metadata"] = {name: doc.topic.metadata[name] for name in _FACTS if name in doc.topic.metadata}
     return line
 
 
