@@ -7,6 +7,7 @@ Standard library only, imported by every layer. No logging and no retry policy l
     ├── Unavailable               something outside did not answer           retried with backoff
     │   ├── SourceUnavailable     a site, export folder or store
     │   └── DatabaseUnavailable   PostgreSQL
+    │       └── ConnectionLost    the connection broke or was not made; what may be repeated is
     ├── RejectedInput             the input itself is unusable               never retried
     │   └── CheckFailed           a blocking check stands before publishing
     ├── ModelError                an embedding model is missing or misbehaves never retried
@@ -18,6 +19,7 @@ from __future__ import annotations
 __all__ = [
     "CheckFailed",
     "ConfigurationError",
+    "ConnectionLost",
     "DatabaseUnavailable",
     "ModelError",
     "PipelineError",
@@ -64,6 +66,10 @@ class SourceUnavailable(Unavailable):
 
 class DatabaseUnavailable(Unavailable):
     """PostgreSQL could not be reached, or the connection was lost."""
+
+
+class ConnectionLost(DatabaseUnavailable):
+    """The connection broke, or none could be made: the same work may succeed on a new one."""
 
 
 class RejectedInput(PipelineError):

@@ -14,7 +14,7 @@ from bbj_pipeline.errors import SchemaError
 from bbj_pipeline.storage.database import Connection
 from bbj_pipeline.storage.queries import query, template
 
-__all__ = ["Space", "activate_when_complete", "active_space", "find_space", "prepare_space", "register_space"]
+__all__ = ["Space", "activate_when_complete", "active_space", "find_space", "lock_spaces", "prepare_space", "register_space"]
 
 MAX_HNSW_DIMENSION = 2000
 """pgvector indexes no longer ``vector`` (its documentation, "HNSW")."""
@@ -38,9 +38,19 @@ class Space:
         return sql.Identifier(f"chunks_{self.id}")
 
     @property
+    def history(self) -> sql.Identifier:
+        """The table of what its publications replaced."""
+        return sql.Identifier(f"chunks_{self.id}_history")
+
+    @property
     def indexes(self) -> dict[str, sql.Identifier]:
         """The names of the indexes that search uses, by purpose."""
         return {name: sql.Identifier(f"chunks_{self.id}_{name}") for name in ("hnsw", "words", "generation")}
+
+
+def lock_spaces(connection: Connection) -> None:
+    """Keep the served space from changing until the transaction ends. After the instance's lock, never before it."""
+    connection.execute(_LOCK)
 
 
 def active_space(connection: Connection) -> Space | None:
@@ -73,13 +83,14 @@ def prepare_space(connection: Connection, fingerprint: str, dimension: int) -> S
             f"{dimension} dimensions cannot be indexed, {MAX_HNSW_DIMENSION} can", remedy="choose a model with shorter vectors"
         )
     with connection.transaction():
-        connection.execute(_LOCK)
+        lock_spaces(connection)
         space = register_space(connection, fingerprint, dimension)
         if space.state in ("filling", "active"):
             return space
         if space.state == "registered":
             storage = sql.SQL("plain") if dimension <= MAX_INLINE_DIMENSION else sql.SQL("external")
             connection.execute(template("chunks_table", chunks=space.chunks, dimension=sql.Literal(dimension), storage=storage))
+            connection.execute(query("add_history"), {"space_id": space.id})
         return _set_state(connection, space, "filling")
 
 
@@ -90,7 +101,7 @@ def activate_when_complete(connection: Connection, space: Space) -> bool:
     the others. Nothing is lost when no space is active yet or each instance published in the active one has a complete
     publication in this one. The search indexes are built now, over all rows at once: cheaper than row by row while filling.
     """
-    connection.execute(_LOCK)
+    lock_spaces(connection)
     active = active_space(connection)
     if active is not None and active.id == space.id:
         return True
