@@ -56,6 +56,8 @@ BLOCK_TYPES: tuple[BlockType, ...] = get_args(BlockType)
 MAX_REASON = 1_000
 """Characters of a reject's reason: a person reads it, and it may quote the document that was refused."""
 
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+"""Kinds and instances: they become parts of paths."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -121,7 +123,7 @@ class InstanceRef:
     def parse(cls, text: str) -> InstanceRef:
         """Return the instance written ``kind/instance``; raise ``ConfigurationError`` for a text that names none."""
         kind, _, instance = text.partition("/")
-        if not kind or not instance or "/" in instance:
+        if not _NAME.fullmatch(kind) or not _NAME.fullmatch(instance):
             raise ConfigurationError(f"{text!r} names no instance", remedy="write KIND/INSTANCE, for example mdx/docs")
         return cls(kind, instance)
 

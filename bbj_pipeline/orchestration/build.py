@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dagster as dg
 
 from bbj_pipeline.orchestration.checks import build_source_checks
@@ -10,6 +12,7 @@ from bbj_pipeline.orchestration.failures import retry_policy
 from bbj_pipeline.orchestration.graph import build_source_assets
 from bbj_pipeline.orchestration.io import StageFileIOManager
 from bbj_pipeline.orchestration.jobs import build_refresh_job, build_schedules
+from bbj_pipeline.orchestration.operator_jobs import build_operator_jobs
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.quiet import quiet_libraries
 from bbj_pipeline.orchestration.sensors import build_export_sensor
@@ -31,7 +34,7 @@ def build_definitions(settings: Settings, *, platform: Platform | None = None, m
     shared = platform or Platform(settings)
     assets: list[dg.AssetsDefinition] = []
     checks: list[dg.AssetChecksDefinition] = []
-    jobs = []
+    jobs: list[Any] = [*build_operator_jobs()]
     schedules: list[dg.ScheduleDefinition] = []
     sensors: list[dg.SensorDefinition] = [build_dead_run_sensor()]
     for kind, instances in instances_by_kind(load_sources(settings.sources_file)).items():

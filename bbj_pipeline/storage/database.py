@@ -38,7 +38,7 @@ POOL_SIZE = 8
 STATEMENT_SECONDS = 1800.0
 """The longest statement is the first build of a space's HNSW index; a waiting lock counts as a statement, too."""
 RETRIES = 3
-RETRY_SECONDS = 0.25
+RETRY_SECONDS = 0.2
 DEAD_CLIENT_SECONDS = 5
 """How soon the server notices that the client of a running statement is gone, and lets its locks go."""
 T = TypeVar("T")
@@ -114,7 +114,7 @@ class Database:
                     return work(connection)
             except ConnectionLost as error:
                 log.warning("attempt %d: %s", attempt + 1, error)
-                time.sleep(RETRY_SECONDS * 4**attempt)
+                time.sleep(RETRY_SECONDS * 3**attempt)
         with self.connection() as connection:
             return work(connection)
 
@@ -178,10 +178,13 @@ class Database:
                 remedy="free space on the server's disk and run again; what is served is as it was",
             ) from None
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            kind = ConnectionLost if _may_succeed_again(error) else DatabaseUnavailable
-            raise kind(
-                f"PostgreSQL at {self.where} does not answer ({_first_line(error)})",
-                remedy="start it, or correct BBJ_DATABASE_URL",
+            if _may_succeed_again(error):
+                raise ConnectionLost(
+                    f"PostgreSQL at {self.where} does not answer ({_first_line(error)})",
+                    remedy="start it, or correct BBJ_DATABASE_URL",
+                ) from None
+            raise DatabaseUnavailable(
+                f"PostgreSQL at {self.where} refused a statement ({_first_line(error)})", remedy="read the server's log"
             ) from None
 
 

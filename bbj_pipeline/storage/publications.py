@@ -14,9 +14,9 @@ from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.storage.database import Connection, Database
 from bbj_pipeline.storage.history import END_OF_TIME, forget_before
 from bbj_pipeline.storage.queries import query
-from bbj_pipeline.storage.spaces import Space, activate_when_complete
+from bbj_pipeline.storage.spaces import Space, activate_when_complete, active_space, missing_instances
 
-__all__ = ["InstanceStatus", "drop_instance", "lock_instance", "status"]
+__all__ = ["InstanceStatus", "SwitchWait", "drop_instance", "lock_instance", "status", "switch_waits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,16 @@ class InstanceStatus:
     held: int
 
 
+@dataclass(frozen=True, slots=True)
+class SwitchWait:
+    """An instance that keeps search from switching to the new embedding space ``space_id``, and why."""
+
+    kind: str
+    instance: str
+    space_id: int
+    reason: str
+
+
 def lock_instance(connection: Connection, ref: InstanceRef) -> None:
     """Wait until no other transaction publishes ``ref``, rolls it back or removes it; let go at the transaction's end."""
     connection.execute("select pg_advisory_xact_lock(hashtextextended('bbj_pipeline publish ' || %s, 0))", (str(ref),))
@@ -50,6 +60,21 @@ def lock_instance(connection: Connection, ref: InstanceRef) -> None:
 def status(db: Database) -> list[InstanceStatus]:
     """Return the current publications by kind, instance and space; an instance being moved to a new space stands twice."""
     return db.retried(lambda connection: [InstanceStatus(*row) for row in connection.execute(query("select_status"))])
+
+
+def switch_waits(db: Database) -> list[SwitchWait]:
+    """Return what each embedding space that is being filled still waits for before search switches to it."""
+    return db.retried(_switch_waits)
+
+
+def _switch_waits(connection: Connection) -> list[SwitchWait]:
+    active = active_space(connection)
+    filling = [Space(*row) for row in connection.execute(query("select_filling_spaces"))] if active else []
+    return [
+        SwitchWait(kind, instance, space.id, reason)
+        for space in filling
+        for kind, instance, reason in (missing_instances(connection, active, space) if active else ())
+    ]
 
 
 def drop_instance(db: Database, ref: InstanceRef) -> int:
