@@ -16,7 +16,7 @@ from bbj_pipeline.storage.history import END_OF_TIME, forget_before
 from bbj_pipeline.storage.queries import query
 from bbj_pipeline.storage.spaces import Space, activate_when_complete, active_space, missing_instances
 
-__all__ = ["InstanceStatus", "SwitchWait", "drop_instance", "lock_instance", "status", "switch_waits"]
+__all__ = ["InstanceStatus", "SwitchWait", "drop_instance", "lock_instance", "record_current", "status", "switch_waits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,12 @@ class SwitchWait:
 def lock_instance(connection: Connection, ref: InstanceRef) -> None:
     """Wait until no other transaction publishes ``ref``, rolls it back or removes it; let go at the transaction's end."""
     connection.execute("select pg_advisory_xact_lock(hashtextextended('bbj_pipeline publish ' || %s, 0))", (str(ref),))
+
+
+def record_current(connection: Connection, instance: Mapping[str, Any], publication_id: int, record: Mapping[str, Any]) -> None:
+    """Complete the record of a publication (``counts``, ``diff``, ``withheld``) and make it its instance's current one."""
+    connection.execute(query("clear_current_publication"), instance)
+    connection.execute(query("update_current_publication"), {"publication_id": publication_id, **record})
 
 
 def status(db: Database) -> list[InstanceStatus]:

@@ -28,7 +28,7 @@ from bbj_pipeline.storage.history import (
     excluded_columns,
     forget_before,
 )
-from bbj_pipeline.storage.publications import lock_instance
+from bbj_pipeline.storage.publications import lock_instance, record_current
 from bbj_pipeline.storage.queries import query
 from bbj_pipeline.storage.rows import ROW_VERSION, STAGED_TYPES, PublishRow, chunk_types, chunk_values, staged_values
 from bbj_pipeline.storage.spaces import Space, activate_when_complete, prepare_space
@@ -274,16 +274,8 @@ class _Publication:
         self.connection.execute(query("insert_chunk_counts", chunks=self.space.chunks), self.instance)
         names = ("inserted", "updated", "deleted", "unchanged", "documents_deleted")
         numbers = {"chunks": counts.chunks, "documents": counts.documents, **{name: getattr(result, name) for name in names}}
-        self.connection.execute(
-            query("update_current_publication"),
-            {
-                **self.instance,
-                "publication_id": result.publication_id,
-                "counts": Jsonb(numbers),
-                "diff": Jsonb(result.diff.to_json()),
-                "withheld": len(result.withheld),
-            },
-        )
+        record = {"counts": Jsonb(numbers), "diff": Jsonb(result.diff.to_json()), "withheld": len(result.withheld)}
+        record_current(self.connection, self.instance, result.publication_id, record)
 
     def _one(self, name: str, **values: Any) -> tuple[Any, ...] | None:
         return self.connection.execute(query(name), {**self.instance, **values}).fetchone()

@@ -18,7 +18,7 @@ from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.storage.database import Connection, Database
 from bbj_pipeline.storage.diffs import Diff, select_diff
 from bbj_pipeline.storage.history import archive_chunks, chunk_columns, count_touched, excluded_columns
-from bbj_pipeline.storage.publications import lock_instance
+from bbj_pipeline.storage.publications import lock_instance, record_current
 from bbj_pipeline.storage.queries import query
 from bbj_pipeline.storage.spaces import Space, active_space, lock_spaces
 
@@ -208,9 +208,7 @@ class _Rollback:
             "unchanged": unchanged, "documents_deleted": diff.removed.documents,
         }  # fmt: skip
         record = {"counts": Jsonb(numbers), "diff": Jsonb(diff.to_json()), "withheld": target.withheld}
-        self.connection.execute(
-            query("update_current_publication"), {**self.instance, "publication_id": publication_id, **record}
-        )
+        record_current(self.connection, self.instance, publication_id, record)
         return chunks
 
     def _one(self, name: str, **values: Any) -> tuple[Any, ...] | None:

