@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self, TypeVar
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -37,6 +37,7 @@ POOL_SECONDS = 15.0
 POOL_SIZE = 8
 STATEMENT_SECONDS = 1800.0
 """The longest statement is the first build of a space's HNSW index; a waiting lock counts as a statement, too."""
+READ_SECONDS = 30.0
 RETRIES = 3
 RETRY_SECONDS = 0.2
 DEAD_CLIENT_SECONDS = 5
@@ -105,18 +106,14 @@ class Database:
     def retried(self, work: Callable[[Connection], T]) -> T:
         """Return what ``work`` returns on a pooled connection; it is called again when the connection is lost.
 
-        ``work`` must be repeatable: a read, or one whole transaction that finds what an earlier attempt committed. Waits
-        grow from ``RETRY_SECONDS``; after ``RETRIES`` further attempts ``ConnectionLost`` is raised.
+        ``work`` must be repeatable: one whole transaction that finds what an earlier attempt committed. Waits grow from
+        ``RETRY_SECONDS``; after ``RETRIES`` further attempts ``ConnectionLost`` is raised.
         """
-        for attempt in range(RETRIES):
-            try:
-                with self.connection() as connection:
-                    return work(connection)
-            except ConnectionLost as error:
-                log.warning("attempt %d: %s", attempt + 1, error)
-                time.sleep(RETRY_SECONDS * 3**attempt)
-        with self.connection() as connection:
-            return work(connection)
+        return _repeated(self.connection, work)
+
+    def read(self, work: Callable[[Connection], T], *, timeout: float = READ_SECONDS) -> T:
+        """Return what ``work`` returns in a ``snapshot``; like ``retried``, it is called again when the connection is lost."""
+        return _repeated(lambda: self.snapshot(timeout=timeout), work)
 
     @contextmanager
     def snapshot(self, *, timeout: float) -> Iterator[Connection]:
@@ -204,6 +201,18 @@ def open_database(settings: Settings) -> Iterator[Database]:
         with database.direct_connection() as connection:
             _check_pgvector(connection, database.where)
         yield database
+
+
+def _repeated(connect: Callable[[], AbstractContextManager[Connection]], work: Callable[[Connection], T]) -> T:
+    for attempt in range(RETRIES):
+        try:
+            with connect() as connection:
+                return work(connection)
+        except ConnectionLost as error:
+            log.warning("attempt %d: %s", attempt + 1, error)
+            time.sleep(RETRY_SECONDS * 3**attempt)
+    with connect() as connection:
+        return work(connection)
 
 
 def _checked_url(url: SecretStr) -> SecretStr:

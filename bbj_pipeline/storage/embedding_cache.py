@@ -29,7 +29,7 @@ class DatabaseEmbeddingCache:
 
     def get(self, fingerprint: str, text_hashes: Sequence[str]) -> Mapping[str, Vector]:
         """Return the known vectors by text hash (hex SHA-256); unknown ones are absent."""
-        return self._database.retried(lambda connection: _get(connection, fingerprint, text_hashes))
+        return self._database.read(lambda connection: _get(connection, fingerprint, text_hashes))
 
     def put(self, fingerprint: str, vectors: Mapping[str, Vector]) -> None:
         """Store vectors of one dimension; a known text hash keeps the vector it has.

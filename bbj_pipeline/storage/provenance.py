@@ -45,7 +45,7 @@ class Provenance:
 
 def provenance(db: Database, chunk_id: str) -> Provenance:
     """Return where the served chunk ``chunk_id`` comes from; raise ``RejectedInput`` when no such chunk is served."""
-    row = db.retried(lambda connection: connection.execute(query("select_provenance"), {"chunk_id": chunk_id}).fetchone())
+    row = db.read(lambda connection: connection.execute(query("select_provenance"), {"chunk_id": chunk_id}).fetchone())
     if row is None:
         raise RejectedInput(
             f"no chunk {chunk_id!r} is served", remedy="take an id from 'bbj-pipeline search --json' or the table doc_chunks"

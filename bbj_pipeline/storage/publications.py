@@ -65,12 +65,12 @@ def record_current(connection: Connection, instance: Mapping[str, Any], publicat
 
 def status(db: Database) -> list[InstanceStatus]:
     """Return the current publications by kind, instance and space; an instance being moved to a new space stands twice."""
-    return db.retried(lambda connection: [InstanceStatus(*row) for row in connection.execute(query("select_status"))])
+    return db.read(lambda connection: [InstanceStatus(*row) for row in connection.execute(query("select_status"))])
 
 
 def switch_waits(db: Database) -> list[SwitchWait]:
     """Return what each embedding space that is being filled still waits for before search switches to it."""
-    return db.retried(_switch_waits)
+    return db.read(_switch_waits)
 
 
 def _switch_waits(connection: Connection) -> list[SwitchWait]:

@@ -83,7 +83,7 @@ def prune(
 
 
 def _prune_instance(db: Database, store: StageStore, ref: InstanceRef, *, dry_run: bool) -> list[Removal]:
-    chunks = db.retried(partial(_count_instance, ref=ref)) if dry_run else drop_instance(db, ref)
+    chunks = db.read(partial(_count_instance, ref=ref)) if dry_run else drop_instance(db, ref)
     files, _ = store.remove(ref, dry_run=dry_run)
     return [Removal(f"instance {ref}, table", chunks, "chunks"), Removal(f"instance {ref}, stage files", files, "files")]
 
@@ -95,13 +95,13 @@ def _count_instance(connection: Connection, ref: InstanceRef) -> int:
 
 
 def _prune_spaces(db: Database, retention: Retention, *, dry_run: bool) -> list[Removal]:
-    rows = db.retried(
+    rows = db.read(
         lambda connection: connection.execute(query("select_prunable_spaces"), {"keep_days": retention.days}).fetchall()
     )
     removals = []
     for space_id, fingerprint, state, _ in rows:
         space = Space(space_id, fingerprint, 0, state)
-        chunks = db.retried(partial(_number, name="count_space_chunks", values={}, space=space))
+        chunks = db.read(partial(_number, name="count_space_chunks", values={}, space=space))
         if not dry_run:
             db.retried(partial(_drop_space, space=space))
         removals.append(Removal(f"{state} embedding space {space_id} ({fingerprint})", chunks, "chunks"))
@@ -122,7 +122,7 @@ def _drop_space(connection: Connection, space: Space) -> None:
 
 def _prune_history(db: Database, retention: Retention, *, dry_run: bool) -> list[Removal]:
     values = {"keep_publications": retention.publications, "keep_days": retention.days}
-    rows = db.retried(lambda connection: connection.execute(query("select_horizons"), values).fetchall())
+    rows = db.read(lambda connection: connection.execute(query("select_horizons"), values).fetchall())
     removals = []
     for space_id, kind, instance, horizon, publications in rows:
         space, ref = Space(space_id, "", 0, ""), InstanceRef(kind, instance)
@@ -146,7 +146,7 @@ def _prune_blobs(db: Database, store: StageStore, retention: Retention, *, dry_r
 
     An export may find old bytes and count on them before its manifest says so: while one is being written, nothing is removed.
     """
-    rows = db.retried(lambda connection: connection.execute(query("select_raw_hashes")).fetchall())
+    rows = db.read(lambda connection: connection.execute(query("select_raw_hashes")).fetchall())
     needed = {sha256 for (sha256,) in rows} | store.manifest_hashes()
     oldest = time.time() - retention.days * _DAY
     removed, size = store.blobs.prune(needed, older_than=oldest, dry_run=dry_run, stop=store.is_exporting)

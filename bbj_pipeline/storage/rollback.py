@@ -64,13 +64,14 @@ def rollback(db: Database, ref: InstanceRef, *, to: int | None = None, run_id: s
     Raises ``RejectedInput`` when the instance is not served, when there is no such publication, or when its state is no
     longer kept or belongs to an embedding space that is not served; nothing is changed then.
     """
-    return db.retried(lambda connection: _rollback(connection, ref, to, run_id))
+    plan = _Plan()
+    return db.retried(lambda connection: _rollback(connection, ref, to, run_id, plan))
 
 
 def kept_publications(db: Database, ref: InstanceRef) -> list[KeptPublication]:
     """Return the publications of ``ref`` in the served space that can be brought back, the newest first."""
     values = {"kind": ref.kind, "instance": ref.instance}
-    rows = db.retried(lambda connection: connection.execute(query("select_kept_publications"), values).fetchall())
+    rows = db.read(lambda connection: connection.execute(query("select_kept_publications"), values).fetchall())
     return [KeptPublication(*row) for row in rows]
 
 
@@ -80,13 +81,21 @@ def lift_hold(db: Database, ref: InstanceRef) -> bool:
     return db.retried(lambda connection: connection.execute(query("update_held"), values).rowcount > 0)
 
 
-def _rollback(connection: Connection, ref: InstanceRef, to: int | None, run_id: str) -> RollbackResult:
+@dataclass(slots=True)
+class _Plan:
+    """What the first attempt found and chose: when its commit was lost on the way, the next one must not go further back."""
+
+    current: int = 0
+    target: int = 0
+
+
+def _rollback(connection: Connection, ref: InstanceRef, to: int | None, run_id: str, plan: _Plan) -> RollbackResult:
     with connection.transaction():
         lock_instance(connection, ref)
         space = active_space(connection)
         if space is None:
             raise RejectedInput("nothing is published yet", remedy="run 'bbj-pipeline run'")
-        return _Rollback(connection, ref, space).run(to, run_id)
+        return _Rollback(connection, ref, space).run(to, run_id, plan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +112,8 @@ class _Publication:
     is_kept: bool
     rolled_back_to: int | None
     held: list[str]
+    counts: Mapping[str, int]
+    diff: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +128,15 @@ class _Rollback:
     def instance(self) -> dict[str, Any]:
         return {"space_id": self.space.id, "kind": self.ref.kind, "instance": self.ref.instance}
 
-    def run(self, to: int | None, run_id: str) -> RollbackResult:
+    def run(self, to: int | None, run_id: str, plan: _Plan) -> RollbackResult:
         row = self._one("select_current_publication")
         if row is None:
             raise RejectedInput(f"{self.ref} is not served", remedy="'bbj-pipeline status' lists what is")
         current = self._publication(row[0])
-        target = self._target(current, to)
+        if plan.target and current.id > plan.current and current.rolled_back_to == plan.target:
+            return _result(current, plan.current)
+        target = self._target(current, plan.target or to)
+        plan.current, plan.target = current.id, target.id
         held = sorted({*current.held, current.content_version} - {target.content_version})
         publication = self._one(
             "insert_publication",
@@ -137,12 +151,12 @@ class _Rollback:
         assert publication is not None
         changes = self._restore(target.id, publication[0])
         diff = select_diff(self.connection, self.instance, publication_id=publication[0], is_first=False)
-        chunks = self._record(publication[0], target, changes, diff)
+        self._record(publication[0], target, changes, diff)
         self.connection.execute(query("forget_held_publications"), {**self.instance, "held": held})
         lock_spaces(self.connection)
         if active_space(self.connection) != self.space:
             raise DatabaseUnavailable("another embedding space is served by now", remedy="run the rollback again")
-        return RollbackResult(publication[0], target.id, current.id, **changes, chunks=chunks, diff=diff)
+        return _result(self._publication(publication[0]), current.id)
 
     def _target(self, current: _Publication, to: int | None) -> _Publication:
         if to is None:
@@ -198,7 +212,7 @@ class _Rollback:
             self.connection.execute(query(name), values)
         return count_touched(self.connection)
 
-    def _record(self, publication_id: int, target: _Publication, changes: Mapping[str, int], diff: Diff) -> int:
+    def _record(self, publication_id: int, target: _Publication, changes: Mapping[str, int], diff: Diff) -> None:
         self.connection.execute(query("delete_chunk_counts"), self.instance)
         self.connection.execute(query("insert_chunk_counts", chunks=self.space.chunks), self.instance)
         chunks, documents = (int((self._one(name) or (0,))[0]) for name in ("count_instance_chunks", "count_documents"))
@@ -209,7 +223,12 @@ class _Rollback:
         }  # fmt: skip
         record = {"counts": Jsonb(numbers), "diff": Jsonb(diff.to_json()), "withheld": target.withheld}
         record_current(self.connection, self.instance, publication_id, record)
-        return chunks
 
     def _one(self, name: str, **values: Any) -> tuple[Any, ...] | None:
         return self.connection.execute(query(name, chunks=self.space.chunks), {**self.instance, **values}).fetchone()
+
+
+def _result(done: _Publication, rolled_back_from: int) -> RollbackResult:
+    assert done.rolled_back_to is not None
+    counts = {name: done.counts[name] for name in ("inserted", "updated", "deleted", "chunks")}
+    return RollbackResult(done.id, done.rolled_back_to, rolled_back_from, **counts, diff=Diff.from_json(done.diff))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from bbj_pipeline.errors import RejectedInput
 from bbj_pipeline.records import InstanceRef
-from bbj_pipeline.storage.database import Database
+from bbj_pipeline.storage.database import Connection, Database
 from bbj_pipeline.storage.migrations import migrate
 from bbj_pipeline.storage.publications import drop_instance, status
 from bbj_pipeline.storage.publishing import PublishRow, publish
@@ -109,6 +110,25 @@ def test_lifting_the_hold_publishes_again(database: Database) -> None:
     assert lift_hold(database, REF)
     assert not lift_hold(database, REF)
     assert put(database, documents(2, word="second"), "2").status == "published"
+
+
+class _LosesTheAnswer(Database):
+    """A database whose connection is lost after the commit, so that all work is done again."""
+
+    def retried(self, work: Callable[[Connection], Any]) -> Any:
+        with self.connection() as connection:
+            work(connection)
+        with self.connection() as connection:
+            return work(connection)
+
+
+def test_a_rollback_whose_commit_was_not_heard_of_goes_back_once(database: Database) -> None:
+    """Repeated after a lost answer, a rollback finds its own commit instead of going one publication further back."""
+    ids = [put(database, documents(2, word=version), version).publication_id for version in ("1", "2", "3")]
+    with _LosesTheAnswer(database.url) as unlucky:
+        result = rollback(unlucky, REF, run_id="r")
+    assert (result.rolled_back_to, result.rolled_back_from, result.updated) == (ids[1], ids[2], 4)
+    assert {content.split()[0] for _, _, content in served(database)} == {"2"}
 
 
 def test_going_back_twice_goes_further_back(database: Database) -> None:
