@@ -13,6 +13,7 @@ import pytest
 from bbj_pipeline.errors import ConfigurationError, RejectedInput
 from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.storage.database import Database
+from bbj_pipeline.storage.file_store import FileStore
 from bbj_pipeline.storage.publications import status, switch_waits
 from bbj_pipeline.storage.publishing import PublishRow
 from bbj_pipeline.storage.retention import Retention, prune, unconfigured
@@ -151,6 +152,18 @@ def test_a_space_that_is_being_filled_is_left_alone(database: Database, store: S
         connection.execute("update publications set published_at = now() - interval '31 days'")
     assert any(what.startswith("filling embedding space") for what in removed(database, store, Retention(1, 30), spaces=True))
     assert len(served(database)) == 10
+
+
+def test_files_of_any_store_are_listed_with_size_and_time() -> None:
+    """A store that is no local disk says as well what lies below a folder, how large it is and since when."""
+    store = FileStore("memory://retention")
+    before = time.time()
+    store.write("raw/ab/abc", b"12345")
+    store.write("other/x", b"")
+    ((path, size, modified),) = store.files("raw")
+    assert (path, size) == ("raw/ab/abc", 5)
+    assert before - 5 <= modified <= time.time() + 5
+    assert list(store.files("nowhere")) == []
 
 
 def test_raw_bytes_stay_while_anything_refers_to_them(database: Database, store: StageStore) -> None:

@@ -209,6 +209,27 @@ def test_readers_see_the_old_state_or_the_new_during_rollbacks(database: Databas
     assert seen <= {frozenset({"v0"}), frozenset({"v1"})}
 
 
+def test_what_is_kept_is_what_was_changed(database: Database) -> None:
+    """The first publication keeps nothing; a change keeps the rows it replaced and names the ids it added, and no other."""
+
+    def kept() -> tuple[int, ...]:
+        with database.connection() as connection:
+            counts = (
+                connection.execute(f"select count(*) from {table}").fetchone()
+                for table in ("chunks_1_history", "chunk_arrivals", "documents_history")
+            )
+            return tuple(row[0] for row in counts if row)
+
+    rows = documents(100)
+    put(database, rows, "1")
+    assert kept() == (0, 0, 0)
+    put(database, rows, "2")
+    assert kept() == (0, 0, 0)
+    rows[7] = PublishRow(chunk("d003.md", 1, "edited"), rows[7].vector)
+    put(database, [*rows, PublishRow(chunk("new.md"), rows[0].vector)], "3")
+    assert kept() == (1, 1, 1)
+
+
 def test_another_instance_is_left_alone(database: Database) -> None:
     """Rolling one instance back changes no row of another."""
     put(database, documents(3), "1")
