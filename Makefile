@@ -8,7 +8,7 @@ TORCH := torch==2.13.0
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ui lint format typecheck bench-parse bench-chunk bench-increments bench-embed fuzz clean
+.PHONY: help run test ui lint format typecheck bench-parse bench-chunk bench-increments bench-embed kill fuzz clean
 
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -53,6 +53,10 @@ bench-increments: $(STAMP) ## requests and bytes of a first, an unchanged and an
 
 bench-embed: $(STAMP) ## the embed stage beside the model's own best batched encode of the same texts
 	$(BIN)/python -m benchmarks.embed
+
+KILL_POINTS := 50
+kill: $(STAMP) ## kill publishing, its server and its disk KILL_POINTS times while readers look on (private servers; a mount if root)
+	$(BIN)/python -m benchmarks.kill --points $(KILL_POINTS)
 
 FUZZ_CASES := 10000
 FUZZ_SEED := 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from typing import Any
 
 import dagster as dg
 
@@ -14,6 +15,7 @@ from bbj_pipeline.orchestration.failures import retry_policy
 from bbj_pipeline.orchestration.graph import build_source_assets
 from bbj_pipeline.orchestration.io import StageFileIOManager
 from bbj_pipeline.orchestration.jobs import build_refresh_job, build_schedules
+from bbj_pipeline.orchestration.operator_jobs import build_operator_jobs
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.quiet import quiet_libraries
 from bbj_pipeline.orchestration.sensors import build_export_sensor
@@ -46,7 +48,7 @@ def build_definitions(
     shared = platform or Platform(settings)
     assets: list[dg.AssetsDefinition] = []
     checks: list[dg.AssetChecksDefinition] = []
-    jobs = []
+    jobs: list[Any] = [*build_operator_jobs()]
     schedules: list[dg.ScheduleDefinition] = []
     sensors: list[dg.SensorDefinition] = [build_dead_run_sensor()]
     for kind, instances in instances_by_kind(load_sources(settings.sources_file)).items():
