@@ -62,10 +62,10 @@ class Settings(BaseSettings):
         default=None, ge=32, description="Tokens the model reads at most; unset means what the model itself says."
     )
     embedding_batch: int = Field(default=32, ge=1, le=4096, description="Texts in one call of the embedding model.")
-    dense_candidates: int = Field(default=20, ge=1, le=1000, description="Candidates of the dense leg of a search.")
-    lexical_candidates: int = Field(default=20, ge=1, le=1000, description="Candidates of the lexical leg of a search.")
-    dense_weight: float = Field(default=0.7, ge=0, le=1, description="Weight of the dense leg in the fusion.")
-    lexical_weight: float = Field(default=0.3, ge=0, le=1, description="Weight of the lexical leg in the fusion.")
+    dense_candidates: int = Field(default=100, ge=1, le=1000, description="Candidates of the dense leg of a search.")
+    lexical_candidates: int = Field(default=100, ge=1, le=1000, description="Candidates of the lexical leg of a search.")
+    dense_weight: float = Field(default=0.5, ge=0, le=1, description="Weight of the dense leg in the fusion.")
+    lexical_weight: float = Field(default=0.5, ge=0, le=1, description="Weight of the lexical leg in the fusion.")
     rrf_k: int = Field(default=60, ge=1, description="The constant k of reciprocal rank fusion.")
 
     @model_validator(mode="after")

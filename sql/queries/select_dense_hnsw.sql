@@ -2,8 +2,7 @@
 with nearest as materialized (
     select id, embedding <=> %(embedding)s as distance
     from {chunks}
-    where (%(kinds)s::text[] is null or kind = any(%(kinds)s::text[]))
-        and (%(generations)s::text[] is null or generation && %(generations)s::text[])
+    where %(facets)s::integer[] is null or facet = any(%(facets)s::integer[])
     order by embedding <=> %(embedding)s
     limit %(candidates)s
 )
