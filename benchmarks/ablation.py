@@ -103,7 +103,9 @@ def main() -> None:
             for item in queries:
                 if not item["relevant"]:
                     continue
-                hits = searcher.search(item["query"], generation=item["generation"] if hinted else None, limit=LIMIT).hits
+                hint = item["generation"] if hinted else None
+                # More hits than candidates would make the legs look for more.
+                hits = searcher.search(item["query"], generation=hint, limit=min(LIMIT, config.dense_candidates)).hits
                 grades = {(entry["kind"], entry["instance"], entry["key"]): entry["grade"] for entry in item["relevant"]}
                 found.append(metrics(documents(hits), grades))
             print(f"| {name} | " + " | ".join(f"{value:.3f}" for value in np.mean(found, axis=0)) + " |", flush=True)

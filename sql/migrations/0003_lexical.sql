@@ -94,14 +94,18 @@ begin
             where not exists (select from %I as known where known.term = word)',
             'terms_' || space, new_rows, 'terms_' || space
         );
+        -- Materialized, or the length would be added up anew for each posting.
         execute format(
-            'insert into %I (term, chunk, facet, tf, length)
+            'with chunk as materialized (
+                select *, (select sum(tf) from unnest(tfs) as tf) as length from (%s) as row
+            )
+            insert into %I (term, chunk, facet, tf, length)
             select known.id, chunk.number, chunk.facet, listed.tf, chunk.length
-            from (select *, (select sum(tf) from unnest(tfs) as tf) as length from (%s) as row) as chunk
+            from chunk
             cross join unnest(chunk.terms, chunk.tfs) as listed (word, tf)
             join %I as known on known.term = listed.word
             order by known.id, chunk.number',
-            'postings_' || space, new_rows, 'terms_' || space
+            new_rows, 'postings_' || space, 'terms_' || space
         );
         execute format(
             'update %I as known set df = known.df + counted.df
