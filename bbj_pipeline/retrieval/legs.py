@@ -172,7 +172,7 @@ class LexicalLeg:
     def _with_spellings(
         self, words: Sequence[str], known: Sequence[Term]
     ) -> tuple[list[tuple[Term, float]], dict[str, list[str]]]:
-        """Return the known terms and, for identifiers that no chunk has, the terms they may be misspelt for, with factors."""
+        """Return the known terms and, for words that no chunk has, the terms they may be misspelt for, with factors."""
         weighted = dict.fromkeys(known, 1.0)
         texts = {term.text for term in known}
         corrected: dict[str, list[str]] = {}
