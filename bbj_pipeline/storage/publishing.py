@@ -38,8 +38,6 @@ GUARD_SHARE = 0.10
 """Deletions are withheld when more documents than the first number and more than this share would vanish (design, 5.5)."""
 BATCH = 500
 """Rows in one COPY: a megabyte or two, whatever the corpus."""
-ANALYZE_SHARE = 0.05
-"""Statistics are taken anew when more than this share of an instance's chunks changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +101,7 @@ def publish(
             version = f"{ROW_VERSION}:{input_version}:{content_hash(sorted(job.broken))[:16]}"
             result = job.run(version, run_id, code_versions, complete, approve_deletions)
         written = result.inserted + result.updated + result.deleted
-        if written > ANALYZE_SHARE * (result.unchanged + written):
-            connection.execute(sql.SQL("analyze {}, documents").format(space.chunks))
-            settle(connection, space)
+        settle(connection, space, written)
     return result
 
 
