@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
-from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from bbj_pipeline.errors import RejectedInput
@@ -28,6 +27,7 @@ from bbj_pipeline.storage.history import (
     excluded_columns,
     forget_before,
 )
+from bbj_pipeline.storage.lexical import settle
 from bbj_pipeline.storage.publications import lock_instance, record_current
 from bbj_pipeline.storage.queries import query
 from bbj_pipeline.storage.rows import ROW_VERSION, STAGED_TYPES, PublishRow, chunk_types, chunk_values, staged_values
@@ -40,8 +40,6 @@ GUARD_SHARE = 0.10
 """Deletions are withheld when more documents than the first number and more than this share would vanish (design, 5.5)."""
 BATCH = 500
 """Rows in one COPY: a megabyte or two, whatever the corpus."""
-ANALYZE_SHARE = 0.05
-"""Statistics are taken anew when more than this share of an instance's chunks changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +119,7 @@ def publish(
             job = _Publication(connection, ref, space, rows, frozenset(broken), record)
             result = job.run(approve=approve_deletions)
         written = result.inserted + result.updated + result.deleted
-        if written > ANALYZE_SHARE * (result.unchanged + written):
-            connection.execute(sql.SQL("analyze {}, documents, chunk_counts").format(space.chunks))
+        settle(connection, space, written)
         return result
 
     return db.retried(attempt)
@@ -270,8 +267,6 @@ class _Publication:
         self.connection.execute(query("upsert_documents"), self.instance)
 
     def _record(self, result: PublishResult, counts: _Counts) -> None:
-        self.connection.execute(query("delete_chunk_counts"), self.instance)
-        self.connection.execute(query("insert_chunk_counts", chunks=self.space.chunks), self.instance)
         names = ("inserted", "updated", "deleted", "unchanged", "documents_deleted")
         numbers = {"chunks": counts.chunks, "documents": counts.documents, **{name: getattr(result, name) for name in names}}
         record = {"counts": Jsonb(numbers), "diff": Jsonb(result.diff.to_json()), "withheld": len(result.withheld)}

@@ -213,8 +213,6 @@ class _Rollback:
         return count_touched(self.connection)
 
     def _record(self, publication_id: int, target: _Publication, changes: Mapping[str, int], diff: Diff) -> None:
-        self.connection.execute(query("delete_chunk_counts"), self.instance)
-        self.connection.execute(query("insert_chunk_counts", chunks=self.space.chunks), self.instance)
         chunks, documents = (int((self._one(name) or (0,))[0]) for name in ("count_instance_chunks", "count_documents"))
         unchanged = chunks - changes["inserted"] - changes["updated"]
         numbers = {

@@ -28,7 +28,7 @@ OTHER = InstanceRef("mdx", "other")
 _STATE = (
     "select (to_jsonb(c) - 'number')::text from chunks_1 as c where instance = %(instance)s"
     " union all select d::text from documents as d where instance = %(instance)s"
-    " union all select n::text from chunk_counts as n where instance = %(instance)s order by 1"
+    " union all select n::text from facets as n where chunks > 0 and instance = %(instance)s order by 1"
 )
 
 
