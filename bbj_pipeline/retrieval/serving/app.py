@@ -75,8 +75,7 @@ def create_app(service: Service, settings: Settings, *, any_host: bool = False) 
             app, allow_origins=origins, allow_methods=["GET", "POST"], expose_headers=["Retry-After"],
             allow_headers=["Authorization", "X-API-Key", "Content-Type", "Mcp-Protocol-Version", "Mcp-Session-Id"],
         )  # fmt: skip
-    routes = frozenset(path for route in api.routes if (path := getattr(route, "path", None)))
-    return Requests(app, metrics=metrics, routes=routes)
+    return Requests(app, metrics=metrics, routes=frozenset({*api.openapi()["paths"], "/mcp", "/docs", "/openapi.json"}))
 
 
 class _McpEndpoint:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
 
 __all__ = ["Metrics"]
 
@@ -15,6 +23,7 @@ class Metrics:
     """Counters of one service in a registry of its own; ``pending`` tells the work that runs or waits."""
 
     def __init__(self, pending: Callable[[], int]) -> None:
+        disable_created_metrics()  # a second series for each counter, with the time it began
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         self.requests = Counter(

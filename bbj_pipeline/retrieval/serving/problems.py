@@ -95,5 +95,7 @@ def install_handlers(app: FastAPI) -> None:
 
 def _mistake(item: Mapping[str, Any]) -> dict[str, str]:
     """Return where and what; never what was sent, which may be long, secret, or no text at all."""
+    if item["type"] == "json_invalid":
+        return {"where": "body", "what": f"is no JSON ({item['ctx']['error']} at character {item['loc'][-1]})"[:MAX_WORDS]}
     where = ".".join(str(part) for part in item["loc"])
     return {"where": where.encode(errors="replace").decode()[:MAX_WORDS], "what": str(item["msg"])[:MAX_WORDS]}
