@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import anyio
 import click
@@ -18,7 +19,7 @@ import uvicorn
 from bbj_pipeline.errors import ConfigurationError
 from bbj_pipeline.models import load_embedder
 from bbj_pipeline.retrieval import SearchConfig, Searcher
-from bbj_pipeline.retrieval.serving import Service, create_app, create_mcp_server, serve_stdio
+from bbj_pipeline.retrieval.serving import Service, create_app, serve_stdio
 from bbj_pipeline.retrieval.serving.access import KeyRing
 from bbj_pipeline.retrieval.serving.gaps import group_gaps, render_gaps
 from bbj_pipeline.retrieval.serving.logs import log_to_stderr
@@ -69,8 +70,7 @@ def mcp() -> None:
     settings = load_settings()
     log_to_stderr()
     with _service(settings) as service:
-        server = create_mcp_server(lambda: service, log_queries=settings.log_queries)
-        anyio.run(serve_stdio, server, service.warm)
+        anyio.run(partial(serve_stdio, service, log_queries=settings.log_queries))
 
 
 @click.command("gaps")

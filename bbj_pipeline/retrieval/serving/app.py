@@ -42,8 +42,12 @@ def create_app(service: Service, settings: Settings, *, any_host: bool = False) 
     """
     keys = KeyRing(settings.api_keys)
     metrics = Metrics(lambda: service.workers.pending)
+
+    async def ready() -> Service:
+        return service
+
     mcp = StreamableHTTPSessionManager(
-        create_mcp_server(lambda: service, metrics=metrics, log_queries=settings.log_queries),
+        create_mcp_server(ready, metrics=metrics, log_queries=settings.log_queries),
         json_response=True,
         stateless=True,
         max_request_body_size=MAX_BODY_BYTES,

@@ -7,7 +7,7 @@ framework in between.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import anyio
@@ -76,10 +76,12 @@ _TOOLS = (
 _CHUNKS = TypeAdapter(ChunkDetail)
 
 
-def create_mcp_server(
-    service: Callable[[], Service], *, metrics: Metrics | None = None, log_queries: bool = False
-) -> Server[Any]:
-    """Return the server of the two tools; ``service`` is asked for at each call, so it may start after the protocol does."""
+Ready = Callable[[], Awaitable[Service]]
+"""Gives the service, after it has started; raises why it could not."""
+
+
+def create_mcp_server(ready: Ready, *, metrics: Metrics | None = None, log_queries: bool = False) -> Server[Any]:
+    """Return the server of the two tools; ``ready`` is asked at each call, so the service may start after the protocol does."""
 
     async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=list(_TOOLS))
@@ -92,9 +94,9 @@ def create_mcp_server(
             if params.name == "search_bbj_knowledge":
                 question = Question.model_validate(_unquoted(arguments))
                 about |= _question_notes(question, log_queries=log_queries)
-                return await _search(service(), question, metrics, about)
+                return await _search(await ready(), question, metrics, about)
             if params.name == "read_bbj_chunk":
-                return await _read(service(), Opening.model_validate(_unquoted(arguments)))
+                return await _read(await ready(), Opening.model_validate(_unquoted(arguments)))
         except ValidationError as error:
             return _failure(f"the arguments are not understood: {_mistakes(error)}")
         except PipelineError as error:
@@ -113,13 +115,32 @@ def create_mcp_server(
     )
 
 
-async def serve_stdio(server: Server[Any], start: Callable[[], Any]) -> None:
-    """Speak MCP over standard input and output until the input ends; ``start`` runs beside it in a thread (it loads the model).
+async def serve_stdio(service: Service, *, log_queries: bool = False) -> None:
+    """Speak MCP over standard input and output until the input ends.
 
-    While this runs, whatever else is printed goes to standard error.
+    The client is answered at once, while the model loads in a thread; a question waits for it as long as it takes. Whatever is
+    printed meanwhile goes to standard error.
     """
+    loaded = anyio.Event()
+    failure: PipelineError | None = None
+
+    async def load() -> None:
+        nonlocal failure
+        try:
+            await anyio.to_thread.run_sync(service.warm)
+        except PipelineError as error:
+            failure = error
+        loaded.set()
+
+    async def ready() -> Service:
+        await loaded.wait()
+        if failure is not None:
+            raise failure
+        return service
+
+    server = create_mcp_server(ready, log_queries=log_queries)
     async with stdio_server() as (reader, writer), anyio.create_task_group() as group:
-        group.start_soon(anyio.to_thread.run_sync, start)
+        group.start_soon(load)
         await server.run(reader, writer, server.create_initialization_options())
         group.cancel_scope.cancel()
 

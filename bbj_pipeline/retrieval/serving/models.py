@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from bbj_pipeline.records import GENERATIONS, DocType, Generation, clean_text
@@ -60,6 +60,11 @@ def _without_nul(text: str) -> str:
     return text
 
 
+def _whole(value: object) -> object:
+    """Return 5 for 5.0: JSON has one kind of number, and some clients write whole ones so."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _known_kind(kind: str) -> str:
     if kind not in source_kinds():
         raise PydanticCustomError("kind", "unknown source kind: use one of: {known}", {"known": ", ".join(source_kinds())})
@@ -81,6 +86,7 @@ Comment = Annotated[
     WithJsonSchema({"type": "string", "maxLength": MAX_COMMENT, "pattern": r"^[^\u0000]*$"}),
 ]
 Kind = Annotated[str, AfterValidator(_known_kind), WithJsonSchema({"type": "string", "enum": list(source_kinds())})]
+Whole = Annotated[int, BeforeValidator(_whole)]
 ChunkId = Annotated[str, Field(pattern=CHUNK_ID, examples=[_EXAMPLE_ID])]
 
 
@@ -113,7 +119,7 @@ class Question(_Asked):
         max_length=20,
         description="Only these source kinds, for example 'javadoc' for API signatures; empty means all.",
     )
-    limit: int = Field(default=5, ge=1, le=MAX_LIMIT, description="Hits at most.")
+    limit: Whole = Field(default=5, ge=1, le=MAX_LIMIT, description="Hits at most.")
 
     @property
     def options(self) -> dict[str, Any]:
@@ -248,7 +254,7 @@ class Opening(_Asked):
     """What an agent opens."""
 
     chunk_id: ChunkId = Field(description="The chunk id of a hit: 32 hexadecimal digits.")
-    neighbours: int = Field(default=1, ge=0, le=MAX_AROUND, description="Passages to show before and after it.")
+    neighbours: Whole = Field(default=1, ge=0, le=MAX_AROUND, description="Passages to show before and after it.")
 
 
 class FeedbackBody(_Asked):
