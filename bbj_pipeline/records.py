@@ -1,7 +1,7 @@
 """The frozen records that cross every boundary of the pipeline, and the text cleaning done once at that boundary.
 
-Standard library only. No parsing, no SQL, no Dagster: a record knows its fields, how it is cleaned, how it becomes JSON,
-and how its identity is hashed.
+Standard library and ``errors`` only. No parsing, no SQL, no Dagster: a record knows its fields, how it is cleaned, how it
+becomes JSON, and how its identity is hashed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
+
+from bbj_pipeline.errors import ConfigurationError
 
 __all__ = [
     "BLOCK_TYPES",
@@ -30,6 +32,7 @@ __all__ = [
     "InstanceRef",
     "RawDocument",
     "Reject",
+    "SectionLabels",
     "TaggedDoc",
     "Topic",
     "Unfetched",
@@ -45,8 +48,13 @@ GENERATIONS: tuple[Generation, ...] = get_args(Generation)
 DocType = Literal["api-reference", "concept", "example", "migration", "language-reference", "best-practice", "version-note"]
 DOC_TYPES: tuple[DocType, ...] = get_args(DocType)
 
-WITHDRAWN_CODES = frozenset({"draft", "not-published", "protected", "robots-disallowed"})
-"""Codes of rejects that say: the authors took this document back. Any other reject is broken, and stays served as it was."""
+WITHDRAWN_CODES = frozenset({"draft", "not-published", "protected", "robots-disallowed", "tokenised", "empty-page"})
+"""Codes of rejects that say: the authors took this document back, or never gave its text (a tokenised program, an empty page
+of a listing).
+
+Such a document is rightly left out: it counts as no failure and is no longer served. Any other reject is broken, and stays
+served as it was.
+"""
 
 BlockType = Literal["heading", "paragraph", "list_item", "table", "code", "note"]
 BLOCK_TYPES: tuple[BlockType, ...] = get_args(BlockType)
@@ -54,18 +62,21 @@ BLOCK_TYPES: tuple[BlockType, ...] = get_args(BlockType)
 MAX_REASON = 1_000
 """Characters of a reject's reason: a person reads it, and it may quote the document that was refused."""
 
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+"""Kinds and instances: they become parts of paths."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def clean_text(text: str) -> str:
-    """Return ``text`` in NFC, with ``\\n`` line ends, without U+0000 and with lone surrogates as U+FFFD.
+    """Return ``text`` in NFC, with ``\\n`` line ends, U+0000 as a space and lone surrogates as U+FFFD.
 
     PostgreSQL refuses U+0000 in text and JSON, UTF-8 cannot encode lone surrogates; one of either would refuse a whole batch.
+    A space, since the words on both sides of a dropped U+0000 would be one word that nobody finds.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
-        text = text.replace("\0", "")
+        text = text.replace("\0", " ")
     if text.isascii():
         return text
     text = _SURROGATES.sub("\ufffd", text)
@@ -114,6 +125,14 @@ class InstanceRef:
 
     kind: str
     instance: str
+
+    @classmethod
+    def parse(cls, text: str) -> InstanceRef:
+        """Return the instance written ``kind/instance``; raise ``ConfigurationError`` for a text that names none."""
+        kind, _, instance = text.partition("/")
+        if not _NAME.fullmatch(kind) or not _NAME.fullmatch(instance):
+            raise ConfigurationError(f"{text!r} names no instance", remedy="write KIND/INSTANCE, for example mdx/docs")
+        return cls(kind, instance)
 
     def __str__(self) -> str:
         return f"{self.kind}/{self.instance}"
@@ -188,8 +207,10 @@ class Block:
     ``text`` of a heading, paragraph, list item or note is collapsed prose on one or more lines; of code it is verbatim; of a
     table it is the plain text of the cells, rows by ``\\n`` and cells by ``\\t`` (made here from ``rows``).
     ``level`` is 1 to 6 for headings and the nesting depth from 1 for list items. ``title`` is a code block's or a note's
-    title. ``rows`` is a full grid: cells of a column- or rowspan are repeated empty. ``header_rows`` counts leading rows
-    that are headers. ``anchor`` is the fragment a URL may point to, ``page`` a PDF page from 1.
+    title. ``rows`` is a full grid: the value of a rowspan stands in each of its rows, so that a row can be read on its own,
+    that of a colspan in its first column. ``header_rows`` counts leading rows that are headers. ``anchor`` is the fragment a
+    URL may point to, ``page`` a PDF page from 1. ``lines`` are the first and the last line of the raw text that the block
+    stands for, from 1 and both inclusive, where lines mean something to a reader (program source).
     """
 
     type: BlockType
@@ -201,6 +222,7 @@ class Block:
     header_rows: int | None = None
     anchor: str | None = None
     page: int | None = None
+    lines: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if self.rows is not None:
@@ -254,24 +276,40 @@ class Topic:
 class Evidence:
     """Why a document carries a label: which cue, found where, with what weight.
 
-    ``where`` is ``block N`` (position in the topic), ``title``, ``path``, ``condition``, ``default`` or ``override``.
+    ``where`` is ``block N`` (position in the topic), ``title``, ``package``, ``path``, ``condition``, ``default`` or
+    ``override``; ``offset`` counts characters from the start of that text.
     """
 
     label: Generation
     cue: str
     where: str
     weight: float
+    offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SectionLabels:
+    """The generations of blocks ``first_block`` to ``end_block`` (excluded) of a topic, where they are not the document's."""
+
+    first_block: int
+    end_block: int
+    generations: tuple[Generation, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TaggedDoc:
-    """A topic with its generations (empty means unknown), their evidence, and its document type with the reason."""
+    """A topic with its generations (empty means unknown), their evidence, and its document type with the reason.
+
+    ``sections`` are the ranges of blocks, in order and apart from each other, that speak of other generations than the
+    document as a whole; none where it is uniform. Their evidence is the document's that stands in their blocks.
+    """
 
     topic: Topic
     generations: tuple[Generation, ...]
     evidence: tuple[Evidence, ...]
     doc_type: DocType
     doc_type_reason: str
+    sections: tuple[SectionLabels, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ def remade(documents: Sequence[Document]) -> None:
     for block in _made[id(documents)]:
         Block(
             block.type, block.text, block.level, block.language, block.title, block.rows, block.header_rows, block.anchor,
-            block.page,
+            block.page, block.lines,
         )  # fmt: skip
 
 

@@ -14,19 +14,34 @@ from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import RawDocument, Reject, Unfetched, clean_text
 from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
 
-__all__ = ["by_key", "inside", "public_url_of", "read_folder", "refusal"]
+__all__ = ["Other", "by_key", "inside", "public_url_of", "read_folder", "refusal"]
+
+Other = Callable[[str, bytes], Reject | None]
+"""Is shown the key and the first bytes of a file that is not wanted; a reject is reported, nothing is silence."""
+
+_FIRST_BYTES = 64
 
 
-def read_folder(root: Path, wanted: Callable[[str], bool], *, media_type: str) -> Iterator[RawDocument | Reject | Unfetched]:
+def read_folder(
+    root: Path, wanted: Callable[[str], bool], *, media_type: str, other: Other | None = None
+) -> Iterator[RawDocument | Reject | Unfetched]:
     """Yield the files below ``root`` whose key (relative path with ``/``) is ``wanted``, sorted by key.
 
+    With ``other`` the readable files that are not wanted are looked into, and what it refuses stands among them.
     Hidden files and folders are passed over. A symbolic link that leads out of the root and a file over
     ``MAX_DOCUMENT_BYTES`` are a ``Reject``; a file that cannot be read now is ``Unfetched``. Linked folders are not followed.
     Raises ``SourceUnavailable`` when a folder cannot be listed: an incomplete listing is no listing.
     """
     real_root = root.resolve()
-    for key, path in by_key((key, root / key) for key in _keys(root) if wanted(key)):
-        yield path if isinstance(path, Reject) else _read(real_root, path, key, media_type)
+    keys = list(_keys(root))
+    listed = dict(by_key((key, root / key) for key in keys if wanted(key)))
+    others = dict(by_key((key, root / key) for key in keys if not wanted(key))) if other else {}
+    for key in sorted(listed.keys() | others.keys()):
+        if key in listed:
+            path = listed[key]
+            yield path if isinstance(path, Reject) else _read(real_root, path, key, media_type)
+        elif other and (refused := other(key, _first_bytes(real_root, others[key]))) is not None:
+            yield refused
 
 
 def by_key(found: Iterable[tuple[str, Path]]) -> list[tuple[str, Path | Reject]]:
@@ -83,6 +98,17 @@ def _keys(root: Path) -> Iterator[str]:
         for name in names:
             if not name.startswith("."):
                 yield (relative / name).as_posix()
+
+
+def _first_bytes(real_root: Path, path: Path | Reject) -> bytes:
+    """Return how a file begins; nothing of one that may not or cannot be read."""
+    try:
+        if isinstance(path, Reject) or not inside(real_root, path) or not path.is_file():
+            return b""
+        with path.open("rb") as file:
+            return file.read(_FIRST_BYTES)
+    except OSError:
+        return b""
 
 
 def _read(real_root: Path, path: Path, key: str, media_type: str) -> RawDocument | Reject | Unfetched:

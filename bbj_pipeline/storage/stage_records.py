@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-from bbj_pipeline.records import Block, Chunk, Evidence, TaggedDoc, Topic, to_json
+from bbj_pipeline.records import Block, Chunk, Evidence, SectionLabels, TaggedDoc, Topic, to_json
 from bbj_pipeline.storage.stage_files import as_json
 
 __all__ = [
@@ -39,6 +39,7 @@ _BLOCK = pa.struct(
         ("header_rows", pa.int32()),
         ("anchor", pa.string()),
         ("page", pa.int32()),
+        ("lines", pa.list_(pa.int32())),
     ]
 )
 _UNIT: list[tuple[str, pa.DataType]] = [
@@ -98,7 +99,12 @@ def _topic_row(topic: Topic) -> dict[str, Any]:
 
 def _block(row: dict[str, Any]) -> Block:
     rows = row.pop("rows")
-    return Block(**row, rows=None if rows is None else tuple(tuple(cells) for cells in rows))
+    lines = row.pop("lines", None)  # a file written before blocks had lines has no such field
+    return Block(
+        **row,
+        rows=None if rows is None else tuple(tuple(cells) for cells in rows),
+        lines=None if lines is None else (lines[0], lines[1]),
+    )
 
 
 def _topic(row: dict[str, Any]) -> Topic:
@@ -121,6 +127,7 @@ def _tagged_row(doc: TaggedDoc) -> dict[str, Any]:
         "evidence": [to_json(item) for item in doc.evidence],
         "doc_type": doc.doc_type,
         "doc_type_reason": doc.doc_type_reason,
+        "sections": [to_json(item) for item in doc.sections],
     }
 
 
@@ -131,7 +138,13 @@ def _tagged(row: dict[str, Any]) -> TaggedDoc:
         evidence=tuple(Evidence(**item) for item in row["evidence"]),
         doc_type=row["doc_type"],
         doc_type_reason=row["doc_type_reason"],
+        # a file written before sections had labels has no such column
+        sections=tuple(_section_labels(item) for item in row.get("sections") or ()),
     )
+
+
+def _section_labels(row: dict[str, Any]) -> SectionLabels:
+    return SectionLabels(row["first_block"], row["end_block"], tuple(row["generations"]))
 
 
 def _manifest_row(entry: ManifestEntry) -> dict[str, Any]:
@@ -174,10 +187,24 @@ _TAG_FIELDS: list[tuple[str, pa.DataType]] = [
     ("generations", _TEXTS),
     (
         "evidence",
-        pa.list_(pa.struct([("label", pa.string()), ("cue", pa.string()), ("where", pa.string()), ("weight", pa.float64())])),
+        pa.list_(
+            pa.struct(
+                [
+                    ("label", pa.string()),
+                    ("cue", pa.string()),
+                    ("where", pa.string()),
+                    ("weight", pa.float64()),
+                    ("offset", pa.int32()),
+                ]
+            )
+        ),
     ),
     ("doc_type", pa.string()),
     ("doc_type_reason", pa.string()),
+    (
+        "sections",
+        pa.list_(pa.struct([("first_block", pa.int32()), ("end_block", pa.int32()), ("generations", _TEXTS)])),
+    ),
 ]
 _MANIFEST_FIELDS: list[tuple[str, pa.DataType]] = [
     ("sha256", pa.string()),

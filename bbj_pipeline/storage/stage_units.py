@@ -116,9 +116,10 @@ class UnitWriter(Generic[RecordT]):
         self._advance(len(items))
 
     def copy(self, unit: pa.Table) -> None:
-        """Append a unit of an earlier file as it is."""
+        """Append a unit of an earlier file as it is; a column or field that file did not have yet is empty."""
         self._settle_rows()
-        self._pieces.append(unit)
+        schema = self._codec.schema
+        self._pieces.append(unit if unit.schema.equals(schema) else pa.Table.from_pylist(unit.to_pylist(), schema=schema))
         for key, item_hash in zip(_texts(unit, "key"), _texts(unit, "item_hash"), strict=True):
             self._count(key, item_hash)
         self.rejects += unit.num_rows - unit.column("reject_code").null_count

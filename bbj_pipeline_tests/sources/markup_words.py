@@ -28,12 +28,14 @@ class _Words(HTMLParser):
         if tag not in INLINE:
             self.pieces.append("\n")
         classes = (dict(attrs).get("class") or "").split()
+        if tag == "img" and not self.hidden:
+            self.pieces.append(f" {dict(attrs).get('alt') or ''} ")
         if tag not in VOID and (self.hidden or tag in HIDDEN or self.hidden_class in classes):
             self.hidden.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in INLINE:
-            self.pieces.append("\n")
+        if tag not in INLINE or tag == "img":
+            self.handle_starttag("img" if tag == "img" else "hr", attrs)
 
     def handle_endtag(self, tag: str) -> None:
         if tag not in INLINE:

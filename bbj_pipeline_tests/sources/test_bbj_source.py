@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
+from bbj_pipeline.records import WITHDRAWN_CODES, RawDocument, Reject, Topic, Unfetched
 from bbj_pipeline.settings import SAMPLES_DIR
 from bbj_pipeline.sources.bbj_source.source import SOURCE, BbjSourceOptions
 from bbj_pipeline_tests.paths import ROOT
@@ -84,7 +84,7 @@ def test_configuration_and_prose_are_told_from_programs() -> None:
 
 
 def test_a_class_becomes_headings_docs_and_code() -> None:
-    """Class at level 2, methods at level 3, doc comments as paragraphs, the code as it stands; ends stay with their code."""
+    """Class at level 2, methods at level 3, doc comments as paragraphs, the code as it stands; each end is its own kind's."""
     found = topic(
         "rem Car demo\n\nuse ::x.bbj::Y\n\nrem /**\nrem  * A car.\nrem  */\nclass public Car\n\n"
         "    rem Starts it\n    method public void start()\n        x = 1\n    methodend\n\nclassend\n"
@@ -97,12 +97,67 @@ def test_a_class_becomes_headings_docs_and_code() -> None:
         ("code", None, "class public Car"),
         ("heading", 3, "Method start"),
         ("paragraph", None, "Starts it"),
-        ("code", None, "    method public void start()\n        x = 1\n    methodend\n\nclassend"),
+        ("code", None, "    method public void start()\n        x = 1\n    methodend"),
+        ("heading", 2, "Class Car"),
+        ("code", None, "classend"),
     ]
     assert found.title == "Car demo"
     assert found.metadata["uses"] == ["::x.bbj::Y"]
     assert found.metadata["classes"] == ["Car"]
     assert found.metadata["signatures"] == ["method public void start()"]
+
+
+@pytest.mark.parametrize(
+    ("program", "last"),
+    [
+        ("CLASS PUBLIC A\nMETHOD PUBLIC VOID F()\nMETHODEND\nCLASSEND", [("heading", "Class A"), ("code", "CLASSEND")]),
+        (
+            "interface public I\nmethod public void f()\ninterfaceend",
+            [("heading", "Interface I"), ("code", "interfaceend")],
+        ),
+        ("def fnx(a)\nreturn a\nfnend\nend", [("heading", "Program"), ("code", "end")]),
+    ],
+)
+def test_an_end_stands_with_what_it_ends(program: str, last: list[tuple[str, str]]) -> None:
+    """The line that ends a class is the class's and not its last method's; the program's ``end`` is no function's."""
+    assert shape(topic(program))[-2:] == last
+
+
+def test_every_block_of_text_knows_its_lines() -> None:
+    """The lines a code block names are its text, word for word; those of a paragraph hold its first and last word."""
+    for file in sorted(PROGRAMS.rglob("*.*")):
+        found = topic(file.read_bytes(), file.name)
+        lines = ["", *file.read_bytes().decode("cp1252").replace("\r\n", "\n").rstrip("\x1a").split("\n")]
+        at = 0
+        for block in found.blocks:
+            if block.type == "heading":
+                assert block.lines is None
+                continue
+            assert block.lines is not None
+            first, last = block.lines
+            assert at < first <= last, (file, block)
+            at = last
+            text = "\n".join(lines[first : last + 1])
+            if block.type == "code":
+                assert block.text.encode("ascii", "replace") == text.encode("ascii", "replace")
+            else:
+                assert block.text.split()[0].encode("ascii", "ignore") in lines[first].encode("ascii", "ignore")
+                assert block.text.split()[-1].encode("ascii", "ignore") in lines[last].encode("ascii", "ignore")
+
+
+def test_lines_are_those_of_the_file() -> None:
+    """Blank lines and comments count: an editor that goes to the line finds the code there."""
+    found = topic("rem A\nrem B\nrem\nrem C\n\nx=1\n:+2\n\nrem D\nsub1:\nreturn\n")
+    assert [(block.text, block.lines) for block in found.blocks if block.type != "heading"] == [
+        ("A\nB", (1, 2)),
+        ("C", (4, 4)),
+        ("x=1\n:+2", (6, 7)),
+        ("D", (9, 9)),
+        ("sub1:\nreturn", (10, 11)),
+    ]
+    prose = topic("\n\nOne of two\nlines.\n \nAnother.", "a.txt")
+    assert [block.lines for block in prose.blocks] == [(3, 4), (6, 6)]
+    assert topic("\nalias X0 syswindow\nPREFIX a/ b/\n", "config.bbx").blocks[0].lines == (2, 3)
 
 
 def test_code_after_a_class_does_not_hide_under_its_last_method() -> None:
@@ -171,6 +226,37 @@ def test_links_out_of_the_folder_and_other_files_are_not_read(tmp_path: Path) ->
         ("c.bbj", "Reject"),
         ("d.bbj", "Reject"),
     ]
+
+
+def test_a_tokenised_file_of_any_name_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Data and programs in BBj's binary form never vanish: they are rejects by name; other files are counted in the log."""
+    (tmp_path / "ddm").mkdir()
+    (tmp_path / "ddm" / "CUSTOMER.DD").write_bytes(b"<<bbj>>\x00\x05data")
+    (tmp_path / "menu").write_bytes(b"<<bbj>>")
+    (tmp_path / "linked.dd").symlink_to(tmp_path / "menu")
+    (tmp_path / "out.dd").symlink_to(Path(__file__))
+    (tmp_path / "a.bbj").write_text("x=1")
+    (tmp_path / "Notes.TXT").write_text("How the orders are kept.")
+    (tmp_path / "logo.png").write_bytes(b"\x89PNG")
+    (tmp_path / "tools.jar").write_bytes(b"PK\x03\x04")
+    (tmp_path / "other.jar").write_bytes(b"PK\x03\x04")
+    with caplog.at_level("INFO"):
+        found = export(tmp_path)
+    shown = [(item.key, item.code if isinstance(item, Reject) else "read") for item in found]
+    assert shown == [
+        ("Notes.TXT", "read"),
+        ("a.bbj", "read"),
+        ("ddm/CUSTOMER.DD", "tokenised"),
+        ("linked.dd", "tokenised"),
+        ("menu", "tokenised"),
+    ]
+    assert "4 files are no BBj source" in caplog.text
+    assert "2 .jar" in caplog.text
+
+
+def test_a_tokenised_file_is_left_out_and_not_broken() -> None:
+    """It counts as no failure of the export, and what was served of it as text is gone with the text."""
+    assert "tokenised" in WITHDRAWN_CODES
 
 
 def test_every_benchmark_program_is_a_topic() -> None:

@@ -19,7 +19,7 @@ _FILES = [
     path
     for folder in (SAMPLES_DIR / "bbj_source", ROOT / "benchmarks" / "programs")
     for path in sorted(folder.rglob("*.*"))
-    if path.suffix != ".bbx" and "TOKENISED" not in path.name
+    if path.suffix not in {".bbx", ".txt"} and "TOKENISED" not in path.name
 ]
 PROGRAMS = [path.read_bytes().decode("cp1252").replace("\r\n", "\n").rstrip("\x1a") for path in _FILES]
 LINES = sorted({line for program in PROGRAMS for line in program.split("\n")})

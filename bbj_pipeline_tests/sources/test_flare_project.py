@@ -282,6 +282,39 @@ def test_a_resource_that_was_refused_does_not_exist(tmp_path: Path) -> None:
     assert found.metadata["warnings"] == ["snippet not found: S.flsnp"]
 
 
+def test_a_project_file_that_declares_entities_is_refused_with_all_that_show_it(tmp_path: Path) -> None:
+    """Whatever the file is for: a reject of its own; half a topic never takes the place of a whole one that is served."""
+    bomb = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha">]>'
+    root = write(
+        tmp_path,
+        {
+            "P.flprj": f"{bomb}<CatapultProject/>",
+            "Project/TOCs/Main.fltoc": bomb + toc('<TocEntry Title="&a;" Link="/Content/Sound.htm"/>'),
+            "Project/Targets/Web.fltar": f"{bomb}<CatapultTarget/>",
+            "Project/ConditionTagSets/C.flcts": f"{bomb}<CatapultConditionTagSet/>",
+            "Project/VariableSets/V.flvar": f'{bomb}<CatapultVariableSet><Variable Name="v">x</Variable></CatapultVariableSet>',
+            "Content/Bad.flsnp": bomb + page("<p>&a;</p>").partition("?>")[2],
+            "Content/Outer.flsnp": page('<MadCap:snippetBlock src="Bad.flsnp"/>'),
+            "Content/Shows.htm": page('<p>x</p><MadCap:snippetBlock src="Outer.flsnp"/>'),
+            "Content/Says.htm": page('<p>x <MadCap:variable name="V.v"/></p>'),
+            "Content/Sound.htm": page("<p>sound</p>"),
+            "Content/Own.htm": bomb + page("<p>&a;</p>").partition("?>")[2],
+        },
+    )
+    found = {item.key: item for item in SOURCE.export(FlareOptions(path=root))}
+    refused = {key: item for key, item in found.items() if isinstance(item, Reject)}
+    assert set(found) - set(refused) == {"Content/Outer.flsnp", "Content/Sound.htm", "Content/Own.htm"}
+    assert {item.code for item in refused.values()} == {"entity-declarations"}
+    assert "in Content/Bad.flsnp: the DOCTYPE declares" in refused["Content/Shows.htm"].reason
+    assert "in Project/VariableSets/V.flvar: the DOCTYPE declares" in refused["Content/Says.htm"].reason
+    assert texts(parse(root, "Content/Sound.htm")) == ["sound"]
+    own = found["Content/Own.htm"]
+    assert isinstance(own, RawDocument)
+    (reject,) = SOURCE.parse(own, FlareOptions(path=root), {}.__getitem__)
+    assert isinstance(reject, Reject)
+    assert reject.code == "entity-declarations"
+
+
 def test_a_pipe_in_the_folder_does_not_block(tmp_path: Path) -> None:
     """What is no file is a reject and is never opened."""
     os.mkfifo(tmp_path / "pipe.htm")

@@ -69,7 +69,7 @@ def test_notes_are_notes() -> None:
     """Paragraphs, boxes and one-cell tables of note classes are notes; code in them stays code."""
     found = blocks(
         '<p class="Note">one</p><div class="warning"><p>two</p><pre>x</pre></div>'
-        '<table class="TableStyle-Note"><tr><td>three</td></tr></table><p class="Footnotes">four</p>'
+        '<table class="TableStyle-Note"><tr><td>three</td></tr></table><p class="Footnotes">four</p><p class="mc-note">five</p>'
     )
     assert [(block.type, block.text) for block in found] == [
         ("note", "one"),
@@ -77,6 +77,7 @@ def test_notes_are_notes() -> None:
         ("code", "x"),
         ("paragraph", "three"),
         ("paragraph", "four"),
+        ("note", "five"),
     ]
 
 

@@ -12,11 +12,12 @@ import pytest
 
 from bbj_pipeline_tests.paths import ROOT
 from bbj_pipeline_tests.sources.hostile import DOCUMENTS
-from bbj_pipeline_tests.sources.hostile.markup import MARKUP
+from bbj_pipeline_tests.sources.hostile.markup import ENTITIES
 
 MOST_SECONDS = 8.0
 """Processor time of one document: ten times what the dearest takes, a small part of what a quadratic one would."""
 MOST_KILOBYTES = 1024**2
+MARKUP_KINDS = ("flare", "web_crawl", "wordpress", "javadoc")
 SAME_PARSER = frozenset(("200,000 attributes", "one line of 10 MB", "one word of 10 MB"))
 """Costly documents that test the markup parser and not the kind: read once, as Flare topics."""
 
@@ -60,6 +61,9 @@ def test_nothing_hostile_costs_much(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "code"),
     [
+        *((kind, name, "entity-declarations") for kind in MARKUP_KINDS for name in ENTITIES),
+        ("flare", "a snippet that declares entities", "entity-declarations"),
+        ("flare", "a variable set that declares entities", "entity-declarations"),
         ("flare", "nested elements", "too-deep"),
         ("flare", "attributes without space", "too-many-attributes"),
         ("flare", "attributes by slashes", "too-many-attributes"),
@@ -113,11 +117,3 @@ def test_what_cannot_be_used_says_why(kind: str, name: str, code: str) -> None:
 def test_what_can_be_used_is_kept(kind: str, name: str) -> None:
     """A trap beside sound text does not cost the text."""
     assert examined(kind)[name]["kept"]
-
-
-def test_billion_laughs_stay_one_laugh() -> None:
-    """Entities of a document's own are not expanded: the topic is no longer than the file."""
-    for kind in ("flare", "web_crawl"):
-        found = examined(kind)["billion laughs"]
-        assert found["kept"]
-        assert found["characters"] < len(MARKUP["billion laughs"]())

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bbj_pipeline.records import Block, RawDocument, Reject, Topic
+from bbj_pipeline.records import Block, RawDocument, Reject, Topic, to_json
 from bbj_pipeline.settings import SAMPLES_DIR
 from bbj_pipeline.sources.javadoc import SOURCE, JavadocOptions
 
@@ -113,12 +113,73 @@ def test_deprecation_is_recognised_and_told_from_what_replaces_it() -> None:
     found = topic("In BBj 19.0 and higher, this class is deprecated.", methods=[member("a", "Deprecated. Use b.")])
     assert (found.metadata["still_valid"], found.metadata["deprecated_in"]) == (False, "19.0")
     assert "since_version" not in found.metadata
-    assert found.metadata["deprecated_members"] == {"a()": ""}
+    assert found.metadata["deprecated_members"] == {"a()": None}
     later = topic("In BBj 5.0 and higher, it draws. In BBj 9.0 and higher, this class is deprecated.").metadata
     assert (later["since_version"], later["deprecated_in"], later["still_valid"]) == ("5.0", "9.0", False)
     moved = topic(methods=[member("a", "In BBj 5.0 and higher, goes." + LINK.format("deprecated/a"))]).metadata
-    assert (moved["deprecated_members"], moved["member_since"]) == ({"a()": ""}, {"a()": "5.0"})
+    assert (moved["deprecated_members"], moved["member_since"]) == ({"a()": None}, {"a()": "5.0"})
     assert "deprecated_members" not in topic(methods=[member("b", "This method replaces deprecated X::y.")]).metadata
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ("Draws a line.<br>Deprecated. Use drawLine.", None),
+        ("Draws a line. <b>Deprecated</b>: use drawLine.", None),
+        ("Draws a line.<p>Deprecated</p>", None),
+        ("Draws a line. (deprecated)", None),
+        ("Deprecated since it was replaced.", None),
+        ("In BBj 12.0 and higher, this\r\n method has been\r\n deprecated; use drawLine.", "12.0"),
+        ("Draws. In BBj 12.0 and higher, the X::old() method is deprecated.", "12.0"),
+        ("Draws. In BBj 9.0 and higher, it blinks.<br>This method was deprecated.", None),
+        ('<div class="deprecated_note">Use drawLine instead.</div>', None),
+        ("/** Draws.\n * @deprecated use drawLine\n */", None),
+    ],
+)
+def test_each_way_to_say_deprecated_is_seen(said: str, version: str | None) -> None:
+    """Wherever it stands in a description, the deprecation of the described is seen, with the version of that very sentence.
+
+    Without a version the state is deprecated all the same: of a member null, of a class ``still_valid`` alone.
+    """
+    assert topic(methods=[member("old", said)]).metadata["deprecated_members"] == {"old()": version}
+    own = topic(said.replace("X::old()", "C")).metadata
+    assert (own["still_valid"], own.get("deprecated_in")) == (False, version)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Deprecated methods are listed below.",
+        "Returns the names of all deprecated classes.",
+        "Use this; the X::setOther() method is deprecated.",
+        "Use this; the BBjOther class is deprecated.",
+        'The <a class="deprecated" href="x.htm">BBjOther</a> it belongs to.',
+        "It replaces deprecated X::other.",
+    ],
+)
+def test_what_is_said_of_others_deprecates_nothing(said: str) -> None:
+    """That another class or member is deprecated, or a link looks so, leaves the described valid."""
+    found = topic(said, methods=[member("fresh", said)]).metadata
+    assert "deprecated_members" not in found
+    assert "still_valid" not in found
+
+
+def test_lone_surrogates_and_zeros_in_every_place_are_cleaned() -> None:
+    """Names, types and descriptions that no database could store give records that can be encoded, with distinct keys."""
+    bad = "a\ud800\0b"
+    methods = [
+        member(bad, f"In BBj 5.0 and higher, {bad}. This method is deprecated." + LINK.format(bad), {"name": bad, "type": bad})
+    ]
+    record = {"name": bad, "docu": bad + LINK.format(bad), "methods": methods, "fields": [{"name": bad, "docu": bad}]}
+    content = json.dumps({"name": bad, "docu": bad, "classes": [record, record, {"name": "a\udfffb"}, {"name": "\0"}]}).encode()
+    found = parse(content, bad + ".json")
+    assert [item.key for item in found if isinstance(item, Topic)] == ["a\ufffdb.a\ufffdb"]
+    assert [item.code for item in found if isinstance(item, Reject)] == ["duplicate-class", "duplicate-class", "bad-class"]
+    assert len({item.key for item in found}) == len(found)
+    for item in found:
+        text = json.dumps(to_json(item), ensure_ascii=False)
+        assert "\\u0000" not in text
+        assert text.encode()
 
 
 def test_a_scraped_page_is_removed_and_noted() -> None:
@@ -150,8 +211,24 @@ def test_html_and_javadoc_comments_are_read_as_blocks() -> None:
         (b'{"name": "p", "classes": []}', "no-classes"),
         (b'{"name": "p", "classes": [7]}', "bad-class"),
         (b'{"name": "p", "classes": [{"name": " "}]}', "bad-class"),
+        (b'{"name": "p", "classes": [{"name": "A\\ud800"}]}', "bad-class"),
+        (b'{"name": "p", "classes": [{"name": "A\\u0000B"}]}', "bad-class"),
+        (b'{"name": "p\\udfff", "classes": [{"name": "A"}]}', "not-javadoc"),
     ],
-    ids=["empty", "cut", "deep", "list", "no-name", "no-list", "no-classes", "number", "nameless"],
+    ids=[
+        "empty",
+        "cut",
+        "deep",
+        "list",
+        "no-name",
+        "no-list",
+        "no-classes",
+        "number",
+        "nameless",
+        "half a pair",
+        "zero",
+        "half a package",
+    ],
 )
 def test_unusable_files_are_named_rejects(content: bytes, code: str) -> None:
     """Bad input is one reject with a stable code."""

@@ -179,6 +179,46 @@ def test_versions_and_deprecation_come_from_whole_sentences() -> None:
     assert grid.metadata["deprecated_members"] == {"clearGrid()": "19.0", "clearMainGrid()": "19.0"}
 
 
+OF_OTHERS = {"unpinServer", "BBxServlet", *(f"{a}Session{b}Program" for a in ("get", "set") for b in ("Start", "Stop"))}
+"""Members whose description has the word, but of something else: what it replaces, or the class of a link to a class."""
+
+
+def test_every_occurrence_of_deprecation_is_accounted_for() -> None:
+    """Each description of the 41 files that has the word, even in a link or an attribute, marks its member or is named."""
+    said: set[tuple[str, str]] = set()
+    marked: set[tuple[str, str]] = set()
+    for package in packages().values():
+        for record in package["classes"]:
+            key = f"{package['name']}.{record['name']}"
+            metadata = topics()[key].metadata
+            described = [record, *(m for kind in ("fields", "constructors", "methods") for m in record[kind])]
+            said |= {(key, item["name"]) for item in described if "deprecat" in item["docu"].lower()}
+            marked |= {(key, signature.partition("(")[0]) for signature in metadata.get("deprecated_members", {})}
+            marked |= {(key, record["name"])} if metadata.get("still_valid") is False else set()
+    assert len(said) == 12
+    assert marked <= said
+    assert {name for _, name in said - marked} == OF_OTHERS
+
+
+def test_a_version_at_the_beginning_is_the_members_own() -> None:
+    """Every description that begins with the words is taken at its word, of classes and of members, deprecations aside."""
+    counted = 0
+    for package in packages().values():
+        for record in package["classes"]:
+            metadata = topics()[f"{package['name']}.{record['name']}"].metadata
+            begins = {}
+            for member in [*record["fields"], *record["constructors"], *record["methods"]]:
+                first = re.match(r"\s*In BBj (\d[\d.]*\d) (?:and|or) high", " ".join(description(member["docu"]).split()))
+                if first and "deprecated" not in member["docu"]:
+                    begins[signature(record, member) if "params" in member else member["name"]] = first[1]
+            assert begins.items() <= metadata.get("member_since", {}).items()
+            counted += len(begins)
+            own = re.match(r"\s*In BBj (\d[\d.]*\d) (?:and|or) high", " ".join(description(record["docu"]).split()))
+            if own:
+                assert metadata["since_version"] == own[1]
+    assert counted > 2_500
+
+
 def test_the_samples_are_true_to_the_api() -> None:
     """Every class and every signature of our own sample packages exists in the real API, with these names and types."""
     real = {key: set(topic.metadata.get("signatures", ())) for key, topic in topics().items()}

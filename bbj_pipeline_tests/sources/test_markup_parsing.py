@@ -52,15 +52,92 @@ def test_html_entities_are_known_to_xml_documents() -> None:
     ]
 
 
-def test_entities_are_neither_expanded_nor_fetched(tmp_path) -> None:
-    """Declared entities stay unexpanded, in text and attributes, and no file is read for them."""
-    secret = tmp_path / "secret.txt"
-    secret.write_text("hidden")
-    content = (
-        f'<?xml version="1.0"?><!DOCTYPE html [<!ENTITY a "ha"><!ENTITY x SYSTEM "{secret.as_uri()}">]>'
-        '<html><body><p title="&a;">1 &a; &x; 2</p></body></html>'
-    )
-    assert texts(content.encode()) == ["1 &a; &x; 2"]
+@pytest.mark.parametrize(
+    ("subset", "found"),
+    [
+        ('<!ENTITY a "ha">', 'the internal entity "a"'),
+        ("<!entity\n a 'ha'>", 'the internal entity "a"'),
+        ('<!ENTITY x SYSTEM "file:///etc/hostname">', 'the external entity "x"'),
+        ("<!ENTITY x PUBLIC 'p' 'http://localhost/x'>", 'the external entity "x"'),
+        ('<!ENTITY % p "<!ELEMENT p ANY>"> %p;', 'the internal parameter entity "p"'),
+        ('<!ENTITY % p SYSTEM "x.dtd"> %p;', 'the external parameter entity "p"'),
+        ('<!ELEMENT p ANY><!ENTITY a "]>"><!ENTITY b "&a;">', 'the internal entity "a"'),
+        ('<!-- it\'s ]> --><!ATTLIST p c CDATA "]>"><!ENTITY b "c">', 'the internal entity "b"'),
+    ],
+)
+def test_a_document_that_declares_entities_is_refused(subset: str, found: str) -> None:
+    """Of any sort, in any encoding, in a document or a fragment: the reason names the entity, and what to do."""
+    html = f'<?xml version="1.0"?>\n<!-- x --><!DOCTYPE html [{subset}]><html><body><p title="&a;">1 &a; 2</p></body></html>'
+    for refused in (
+        lambda: parse_document(html.encode()),
+        lambda: parse_document(html.encode("utf-16")),
+        lambda: parse_document(f"<!doctype html>{html}".encode()),
+        lambda: parse_fragment(f"<p>before</p>{html}"),
+    ):
+        with pytest.raises(MarkupError) as error:
+            refused()
+        assert error.value.code == "entity-declarations"
+        assert found in error.value.reason
+        assert "remove their declarations" in error.value.reason
+
+
+@pytest.mark.parametrize(
+    "doctype",
+    [
+        "<!DOCTYPE html>",
+        "<!doctype HTML SYSTEM 'about:legacy-compat'>",
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-strict.dtd">',
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01//EN>',
+        '<!DOCTYPE html SYSTEM "a[b].dtd" [ <!-- it\'s no <!ENTITY a "b"> --> <!ATTLIST p c CDATA "]>"> <?x "?> ]>',
+        '<!-- <!DOCTYPE html [<!ENTITY a "b">]> -->',
+    ],
+)
+def test_a_doctype_without_entities_is_accepted(doctype: str) -> None:
+    """Nothing of a DOCTYPE is text, none is fetched, and the letters of a declaration in a comment declare nothing."""
+    assert texts(f"{doctype}\n<html><body><p>1 &a; 2</p></body></html>".encode()) == ["1 &a; 2"]
+
+
+def test_words_about_entity_declarations_are_no_declarations() -> None:
+    """Escaped, in CDATA or in a script: a page may explain what it must not do."""
+    page = '<p>&lt;!DOCTYPE x [&lt;!ENTITY a "b">]></p><script>"<!DOCTYPE x [<!ENTITY a 1>]>"</script>'
+    assert texts(page.encode()) == ['<!DOCTYPE x [<!ENTITY a "b">]>']
+    assert texts(b'<div><![CDATA[<!DOCTYPE x [<!ENTITY a "b">]>]]></div>') == ['<!DOCTYPE x [<!ENTITY a "b">]>']
+
+
+@pytest.mark.parametrize("control", ["\0", "\x0b", "\x0c", "\x1e", "&#0;", "&#x1F;", "&#11;"])
+def test_control_characters_part_words(control: str) -> None:
+    """What no document may contain costs neither the document nor a word: it reads as a space."""
+    for html in (f"<p>one{control}two</p>", f"<p>one{control}two<br></p>"):
+        assert texts(html.encode()) == ["one two"]
+        assert [block.text for block in to_blocks(parse_fragment(html))] == ["one two"]
+
+
+def test_references_to_what_is_no_character_are_told_apart_from_those_to_one() -> None:
+    """128 to 159 are those of windows-1252, halves of pairs and numbers beyond Unicode U+FFFD, others what they say."""
+    html = "<p>a&#150;b &#x80; &#8217;&#39; &#128512; &#xD83D; &#55357; &#x110000; &#99999999999999999999; &#00065;</p>"
+    assert texts(html.encode()) == ["a\u2013b \u20ac \u2019' \U0001f600 \ufffd \ufffd \ufffd \ufffd A"]
+
+
+def test_a_binary_file_is_told_from_a_short_text_with_a_nul() -> None:
+    """Few NULs are a fault of the text, many make it a binary file; the reason says so."""
+    assert texts(b"<p>a\0b\0</p>") == ["a b"]
+    with pytest.raises(MarkupError, match="50 of 57 characters are NUL") as error:
+        parse_document(b"<p>" + b"\0" * 50 + b"</p>")
+    assert error.value.code == "not-markup"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-8"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<html><head><title>Caf\u00e9</title></head><body><p>\u201cx\u201d</p><br></body></html>",
+        "<html><head><title>T</title><body><p>\u00e9<br>1 < 2",
+        "<body><p title='a>b' lang=\"de\">\u00e9<br><script>x</script><style>y</style><script>z</script></body>",
+    ],
+)
+def test_a_short_page_without_loss_gets_no_warning_of_it(page: str, encoding: str) -> None:
+    """The count behind the warning sees exactly what a reader sees, however few the characters are."""
+    assert not [warning for warning in parse_document(page.encode(encoding)).warnings if "lost" in warning]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,9 @@ def shapes(html: str) -> list[tuple[str, str]]:
         ("<p>one<b> two</b>&nbsp;three</p>", "one two three"),
         ("<p>soft&shy;ware zero\u200bwidth</p>", "software zerowidth"),
         ("<p>first<br>second<br/><br/> third </p>", "first\nsecond\nthird"),
-        ('<p>see <img alt="not text" src="x.png">here</p>', "see here"),
+        ('<p>press<img alt="Page\n Up" src="x.png">here <img alt=""><img></p>', "press Page Up here"),
+        ('<p>see <img alt="a chart" src="data:image/png;base64,AAAA">here</p>', "see a chart here"),
+        ('<p>v<img alt="Version" src="https://img.shields.io/x">7<img alt="data:image/png;base64,AAAA"></p>', "v 7"),
         ("<p>1<!-- no -->2<script>no</script>3<style>no</style><template>no</template></p>", "123"),
         ("bare <span>text</span>", "bare text"),
     ],
@@ -70,12 +72,12 @@ def test_definition_lists_are_terms_with_their_meaning_below() -> None:
 
 
 def test_tables_are_full_grids() -> None:
-    """Spanned cells are repeated empty in both directions; header rows are those of ``thead`` and rows of only ``th``."""
+    """A row says what spans it from above, columns repeat nothing; header rows are those of ``thead`` and of only ``th``."""
     (table,) = blocks(
         "<table><tr><th colspan=2>H</th><th>I</th></tr>"
         "<tr><th>r</th><td rowspan=2>b</td><td>c</td></tr><tr><td>d</td><td>e</td></tr></table>"
     )
-    assert table.rows == (("H", "", "I"), ("r", "b", "c"), ("d", "", "e"))
+    assert table.rows == (("H", "", "I"), ("r", "b", "c"), ("d", "b", "e"))
     assert table.header_rows == 1
     (table,) = blocks("<table><thead><tr><td>h</td><td>i</td></tr></thead><tbody><tr><td>a</td></tr></tbody></table>")
     assert (table.rows, table.header_rows) == ((("h", "i"), ("a", "")), 1)
@@ -87,11 +89,38 @@ def test_a_rowspan_of_zero_reaches_to_the_end_of_its_section() -> None:
         "<table><tbody><tr><td rowspan=0>a</td><td>b</td></tr><tr><td>c</td></tr></tbody>"
         "<tbody><tr><td>d</td><td>e</td></tr></tbody></table>"
     )
-    assert table.rows == (("a", "b"), ("", "c"), ("d", "e"))
+    assert table.rows == (("a", "b"), ("a", "c"), ("d", "e"))
 
 
-def test_nested_tables_follow_the_table_they_stood_in() -> None:
-    """A table in a cell is a block of its own; the rest of the cell stays in its place, lists and code as lines."""
+def test_a_value_that_spans_rows_stands_in_each_of_them() -> None:
+    """Also behind a row's last own cell, and for a cell that spans columns too; what repeats is bounded."""
+    (table,) = blocks(
+        "<table><tr><td>a</td><td rowspan=3>b</td></tr><tr><td>c</td></tr><tr></tr><tr><td>d</td><td>e</td></tr>"
+        "<tr><td colspan=2 rowspan=2>f</td><td>g</td></tr><tr><td>h</td></tr></table>"
+    )
+    assert table.rows == (("a", "b", ""), ("c", "b", ""), ("d", "e", ""), ("f", "", "g"), ("f", "", "h"))
+    (table,) = blocks(f"<table><tr><td rowspan=5000>{'w' * 9_000}</td><td>x</td></tr>{'<tr><td>y</td></tr>' * 4_000}</table>")
+    assert len(table.text) < 1_100_000
+    assert sum("y" in row for row in table.rows) == 4_000
+
+
+def test_a_nested_table_follows_the_row_it_stands_in() -> None:
+    """The rows after it are read after it, below their header again; a header is repeated above rows alone."""
+    found = blocks(
+        "<table><tr><th>Name</th><th>Value</th></tr><tr><td>a</td><td>1<table><tr><td>x</td><td>y</td></tr></table></td></tr>"
+        "<tr><td>b</td><td>2</td></tr><tr><td></td><td><table><tr><td>z</td></tr></table></td></tr></table>after"
+    )
+    assert [(block.rows or block.text, block.header_rows) for block in found] == [
+        ((("Name", "Value"), ("a", "1")), 1),
+        ((("x", "y"),), 0),
+        ((("Name", "Value"), ("b", "2"), ("", "")), 1),
+        ((("z",),), 0),
+        ("after", None),
+    ]
+
+
+def test_the_rest_of_a_cell_with_a_table_stays_in_its_place() -> None:
+    """A table in a cell is a block of its own; the other texts of the row are one row, lists and code as lines."""
     found = blocks(
         "<table><tr><td>a<table><tr><td>n</td><td>m</td></tr></table>b</td>"
         "<td><ul><li>x</li><li>y</li></ul><pre>p\n  q</pre></td></tr></table>after"

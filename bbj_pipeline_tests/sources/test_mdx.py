@@ -159,11 +159,12 @@ def test_html_in_markdown_is_read_by_the_walker() -> None:
     assert found[0].rows == (("a",), ("b",))
 
 
-def test_images_and_urls_are_not_text() -> None:
-    """Alternative text, base64 data and link targets are dropped, link text stays; 200,000 characters cost nothing."""
+def test_images_say_their_alternative_text_and_urls_are_not_text() -> None:
+    """Base64 data, badges and link targets are dropped, alternative and link text stay; 200,000 characters cost nothing."""
     data = "A" * 200_000
-    text = f"![alt](data:image/png;base64,{data}) <img src='data:image/svg+xml;base64,{data}' alt='no'/> [text](https://u.example)\n"
-    assert shown(text) == ["text"]
+    text = f"![alt](data:image/png;base64,{data}) <img src='data:image/svg+xml;base64,{data}' alt='icon'/> [text](https://u.example)\n"
+    assert shown(text) == ["alt icon text"]
+    assert shown("see ![a *b*](x.png)here ![Version](https://img.shields.io/badge/7)\n") == ["see a b here"]
 
 
 def test_footnotes_and_task_lists_keep_their_words() -> None:

@@ -95,7 +95,8 @@ def read_lines(source: str, *, mdx: bool) -> Read:
 
 
 def plain(text: str) -> str:
-    """Return inline Markdown as a reader sees it: no links' targets, images, tags, emphasis marks; code spans as they are."""
+    """Return inline Markdown as a reader sees it: no links' targets, tags, emphasis marks; code spans and alternative
+    texts of images as they are."""
     spans: list[str] = []
 
     def keep(match: re.Match[str]) -> str:
@@ -104,7 +105,9 @@ def plain(text: str) -> str:
 
     text = re.sub(r"<!--.*?-->|<(svg|script|style|iframe)\b.*?</\1>", "", text, flags=re.S)
     text = re.sub(r"(?<![`\\])(`+)(?!`)([^\n\0]+?)(?<!`)\1(?!`)", keep, text)
-    text = re.sub(rf"!\[[^\]]*\]{URL}", "", text)
+    text = re.sub(r"!\[[^\]]*\]\([^()\s]*img\.shields\.io[^()\s]*\)", "", text)
+    text = re.sub(rf"!\[([^\]]*)\]{URL}", r" \1 ", text)
+    text = re.sub(r"<img\b(?![^>]*img\.shields\.io)[^>]*?\balt=[\"{'`]+([^\"'`]*)[^>]*>", r" \1 ", text)
     text = re.sub(rf"\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?:{URL}|\[[^\[\]]*\])", r"\1", text)
     text = re.sub(r"\{#[^}]*\}", " ", text)
     text = re.sub(r"<TabItem[^>]*label=\"([^\"]*)\"[^>]*>", r" \1 ", text)

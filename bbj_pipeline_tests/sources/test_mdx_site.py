@@ -174,7 +174,7 @@ def test_a_sidebar_that_is_a_link_out_of_the_root_is_not_read(tmp_path: Path) ->
 
 
 def test_attributes_that_a_reader_sees_are_text_and_others_are_not() -> None:
-    """Labels, titles and summaries of components are text; addresses, classes, tooltips and alternative texts are not."""
+    """Labels, titles and summaries of components are text; addresses, classes, tooltips and what describes images are not."""
     text = (
         '<Card label="Seen" to="/x" className="c" description={1} />\n\n<Details summary="Also seen">\n\nbody\n\n</Details>\n\n'
         "<Details summary={<summary>And this</summary>}>\n\nmore\n\n</Details>\n\n"

@@ -21,8 +21,9 @@ from bbj_pipeline_tests.paths import ROOT
 FOLDERS = (ROOT / "benchmarks" / "programs", SAMPLES_DIR / "bbj_source")
 NOTHING = """
     character/clock.bbj character/continued.bbj character/long_line.bbj character/umlaute.src character/window_mnemonic.bbj
-    config/config.bbx dwc/toast.bbj legacy/dos_ending.src legacy/menu.src legacy/no_keywords.src legacy/ORDERS_TOKENISED.bbj
-    report/invoice.prc vpro5/read_control.src
+    config/config.bbx dwc/toast.bbj legacy/dos_ending.src legacy/listing.txt legacy/menu.src
+    legacy/no_keywords.src legacy/ORDERS_TOKENISED.bbj
+    notes/files.txt report/invoice.prc vpro5/read_control.src
 """
 """Programs that declare nothing: control runs through them, or jumps by line number without GOSUB."""
 DECLARED = {
@@ -169,6 +170,9 @@ def test_a_file_of_170_kilobytes_keeps_every_line_and_subroutine() -> None:
         ("a.bbj", b"\x00\x01PK", "binary"),
         ("a.txt", b"This is a note about orders. It says what to do.\n\nThen it ends.\n", "prose"),
         ("a.txt", b"print 'CS'\ninput a$\nend\n", "program"),
+        ("a.txt", b"Read this page before you begin.\nOpen the file of orders first.\n", "prose"),
+        ("a.txt", b"For questions, write to the vendor.\nIf it fails on start, call us.\nEnd of notes\n", "prose"),
+        ("a.txt", b"if a then goto loop\nfield private BBjNumber total\n", "program"),
         ("a.bbj", b"x=1\ny=x\n", "program"),
         ("a.bbj", b"a$=b$+c$\n?a$\n", "program"),
     ],

@@ -1,5 +1,6 @@
 """Exports of any size: what an exporter holds in memory does not grow with the documents, and generated corpora are sound."""
 
+import json
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -47,6 +48,31 @@ def test_an_export_holds_a_few_documents_at_a_time(tmp_path: Path, kind: str) ->
         tracemalloc.stop()
     assert count == DOCUMENTS
     assert peak < DOCUMENTS * BYTES / 5
+
+
+def peak_of_wordpress(folder: Path, count: int, mode: str) -> int:
+    """Bytes that the export of ``count`` recorded posts of 8 kB takes at most; served and read in one process."""
+    folder.mkdir()
+    for number in range(1, count + 1):
+        post = {"id": number, "type": "post", "link": f"https://kb.example.org/{number}/", "title": {"rendered": "A post"}}
+        body = {"rendered": f"<p>{number}</p>" + "word " * 1_600}
+        text = json.dumps({**post, "modified_gmt": "2025-01-01T10:00:00", "content": body})
+        (folder / f"{number}.json").write_text(text)
+    source = get_source("wordpress")
+    options = source.options_type.model_validate({mode: folder, "delay": 0})
+    tracemalloc.start()
+    try:
+        assert sum(1 for item in source.export(options) if isinstance(item, RawDocument)) == count
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("mode", ["path", "replay"])
+def test_a_wordpress_export_holds_a_page_at_a_time(tmp_path: Path, mode: str) -> None:
+    """Seven times the posts, from a dump or through the API: memory grows by their keys, not by their texts."""
+    few, many = (peak_of_wordpress(tmp_path / f"{mode}{count}", count, mode) for count in (300, 900))
+    assert many - few < 600 * 8_000 / 4
 
 
 @pytest.mark.parametrize("kind", GENERATORS)

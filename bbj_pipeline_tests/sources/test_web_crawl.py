@@ -56,6 +56,28 @@ def sitemap(*urls: str, tag: str = "url") -> bytes:
     return f'<?xml version="1.0"?><{name} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</{name}>'.encode()
 
 
+# -- pages that are not there -----------------------------------------------------------------------------------------------
+
+
+def test_a_site_of_which_only_the_start_page_is_left_is_doubted() -> None:
+    """Every link and every listed page answers 404: they are not taken for gone, so nothing is deleted, and each is named."""
+    missing = [f"/{number}" for number in range(6)]
+    found = crawl({"/": page("home", *missing), "/index.html": page("home")})
+    assert {key for key, item in found.items() if isinstance(item, Unfetched)} == set(missing)
+    assert documents(found) == {"/"}
+    listed = crawl({"/": page("home"), "/sitemap.xml": sitemap("/", "/lost")})
+    assert isinstance(listed["/lost"], Unfetched)
+
+
+def test_dead_links_of_a_living_site_are_gone_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    """Where other pages answer, or a small page has a few dead links, 404 means gone; the log names the addresses."""
+    dead = [f"/{number}" for number in range(6)]
+    found = crawl({"/": page("home", "/a", *dead), "/a": page("a"), "/sitemap.xml": sitemap("/3")})
+    assert not any(isinstance(item, Unfetched) for item in found.values())
+    assert "6 addresses that are linked or listed answer 404 or 410: /0, /1, /2, /3, /4, …" in caplog.text
+    assert documents(crawl({"/": page("home", "/x", "/y")})) == {"/"}
+
+
 # -- what belongs to a crawl ----------------------------------------------------------------------------------------------
 
 

@@ -80,6 +80,42 @@ def test_a_moved_page_is_asked_for_under_its_new_address() -> None:
         assert site.traffic.statuses() == {304: 2, 301: 1}
 
 
+def test_robots_and_sitemaps_are_asked_for_conditionally() -> None:
+    """They cost no byte while they are the same, still count by what they said, and are read anew when they change."""
+    entries = "".join(
+        f"<url><loc>/{name}</loc><lastmod>2025-03-0{number}</lastmod></url>" for number, name in enumerate("ab", 1)
+    )
+    with served({"/": page("home"), "/a": page("a"), "/b": page("b"), "/c": page("c")}) as site:
+        site.pages["/robots.txt"] = b"User-agent: *\nDisallow: /b\nSitemap: /map.xml\n"
+        site.pages["/map.xml"] = f"<urlset>{entries}</urlset>".encode()
+        first = site.crawl()
+        second = site.crawl(first)
+        assert {status for _, status, _ in site.traffic.answers} == {304}
+        assert site.traffic.size == 0
+        assert second == first
+        found = keyed(second)
+        assert found["/a"].last_modified == "2025-03-01T00:00:00Z"
+        assert found["/b"].code == "robots-disallowed"
+        listings = {key: item for key, item in found.items() if key.startswith("http")}
+        assert {key.removeprefix(site.origin): item.role for key, item in listings.items()} == {
+            "/robots.txt": "resource",
+            "/map.xml": "resource",
+        }
+        site.pages["/robots.txt"] = b"User-agent: *\nSitemap: /map.xml\n"
+        site.pages["/map.xml"] = f"<urlset>{entries}<url><loc>/c</loc></url></urlset>".encode()
+        third = site.crawl(second)
+        assert third == site.crawl()
+    assert {"/", "/a", "/b", "/c"} <= keyed(third).keys()
+
+
+def test_a_broken_sitemap_that_did_not_change_is_broken_still() -> None:
+    """304 for a sitemap that could not be used does not make it usable: it is named each time."""
+    with served({"/": page("home"), "/sitemap.xml": b"<urlset><url>"}) as site:
+        first = site.crawl()
+        assert isinstance(keyed(first)["/sitemap.xml"], Unfetched)
+        assert site.crawl(first) == first
+
+
 def test_validators_of_another_site_are_not_sent() -> None:
     """A mirror under another address is read in full: an ETag says something about one URL only."""
     with served(chain()) as one, served(chain()) as other:

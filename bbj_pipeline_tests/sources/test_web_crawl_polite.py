@@ -126,6 +126,8 @@ def test_each_host_has_its_own_robots() -> None:
         hosts = [other.origin.removeprefix("http://") for other in (api, broken)]
         found = keyed(site.crawl(allowed_hosts=hosts))
         failed = broken.origin.removeprefix("http:") + "/robots.txt"
-    assert set(found) == {"/", f"{closed}/open", failed}
+    rules = {f"{own.origin}/robots.txt" for own in (site, api)}
+    assert set(found) == {"/", f"{closed}/open", failed, *rules}
+    assert {found[url].role for url in rules} == {"resource"}
     assert isinstance(found[failed], Unfetched)
     assert broken.traffic.targets() == ["/robots.txt"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bbj_pipeline.errors import SourceUnavailable
-from bbj_pipeline.records import RawDocument, Reject, Topic
+from bbj_pipeline.records import WITHDRAWN_CODES, RawDocument, Reject, Topic
 from bbj_pipeline.sources.wordpress import SOURCE, WordPressOptions
 from bbj_pipeline_tests.paths import CORPORA, FACTS
 
@@ -117,13 +117,15 @@ def test_no_record_of_a_replay_names_the_loopback_server() -> None:
     assert "127.0.0.1" not in text
 
 
-def test_html_where_json_is_expected_is_a_reject_and_an_empty_array_is_not() -> None:
-    """A recorded directory listing is named with the reason; ``[]`` is an answer like any other."""
+def test_what_holds_no_post_is_named() -> None:
+    """A recorded directory listing and a recorded page without objects are named with the reason; the latter is no failure."""
     listing, empty = exported("edge-cases", "path")
     assert isinstance(listing, Reject)
     assert (listing.key, listing.code) == ("apache-directory-listing-instead-of-json.html", "not-json")
     assert "HTML" in listing.reason
-    assert (empty.key, empty.role, empty.content) == ("empty-array.json", "resource", b"[]")
+    assert isinstance(empty, Reject)
+    assert (empty.key, empty.code) == ("empty-array.json", "empty-page")
+    assert empty.code in WITHDRAWN_CODES
 
 
 def test_trimmed_posts_are_rejected_with_the_reason() -> None:
@@ -197,7 +199,7 @@ def test_a_post_depends_on_its_terms() -> None:
 
 def test_media_and_indexes_are_resources() -> None:
     """Attachments, the API's own index and a type's description are kept and are no topics."""
-    roles = {item.key: item.role for item in exported("multilingual", "path")}
+    roles = {item.key: item.role for item in exported("multilingual", "path") if isinstance(item, RawDocument)}
     for key in ("media/123.json", "media/57.json", "media-parent=113.json", "index.json", "types/post.json"):
         assert roles[key] == "resource"
 

@@ -6,10 +6,12 @@ import hashlib
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,7 +30,7 @@ TOPIC = Topic(
     title="Ä title",
     blocks=(
         Block("heading", "One", level=1, anchor="one"),
-        Block("code", "PRINT 'CS'\n", language="bbj", title="x.bbj"),
+        Block("code", "PRINT 'CS'\n", language="bbj", title="x.bbj", lines=(3, 4)),
         Block("table", rows=(("a", "b"), ("c", "")), header_rows=1),
         Block("list_item", "item", level=2, page=3),
     ),
@@ -127,6 +129,25 @@ def test_copying_is_the_same_as_computing(tmp_path_factory: pytest.TempPathFacto
     info = writer.finish(stage="stage", stage_version="1", input_version="in", complete=True, run_id="run")
     assert (info.data_version, info.rows, info.rejects) == (first.info.data_version, first.info.rows, first.info.rejects)
     assert list(read_records(draft.commit(), PARSED)) == before
+
+
+def test_units_of_a_file_without_a_newer_field_are_reused(store: StageStore) -> None:
+    """A store written before blocks had lines is read and copied into a file that has them; the field is empty there."""
+    block = PARSED.schema.field("blocks").type.value_type
+    older_block = pa.struct([field for field in block if field.name != "lines"])
+    index = PARSED.schema.get_field_index("blocks")
+    older = replace(PARSED, schema=PARSED.schema.set(index, pa.field("blocks", pa.list_(older_block))))
+    plain = replace(TOPIC, blocks=tuple(replace(block, lines=None) for block in TOPIC.blocks))
+    file = write(store, older, [("u", "h", [plain])])
+    assert list(read_records(file, PARSED)) == [plain]
+    known = UnitIndex(file).find("u", "h")
+    assert known is not None
+    draft = store.draft(REF, "other", PARSED.schema)
+    writer = UnitWriter(draft, PARSED)
+    writer.copy(known)
+    writer.add("v", "h", [("v", TOPIC)])
+    writer.finish(stage="other", stage_version="1", input_version="in", complete=True, run_id="run")
+    assert list(read_records(draft.commit(), PARSED)) == [plain, TOPIC]
 
 
 def test_the_data_version_follows_content_and_completeness(store: StageStore, tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from bbj_pipeline.sources.bbj_source.lexer import LogicalLine
 
-__all__ = ["comment_line", "comment_paragraphs", "comment_text"]
+__all__ = ["Paragraph", "comment_line", "comment_paragraphs", "comment_text"]
 
 _REM = re.compile(r"\s*rem(?![A-Za-z0-9_])", re.IGNORECASE)
 _OPEN = re.compile(r"^\s*/\*+\s?")
@@ -18,6 +19,15 @@ _STAR = re.compile(r"^\s*\*(?!\*)\s?")
 _BANNER = re.compile(r"^[\s\-=*#_~+.<>/\\|]*$")
 _RULE_START = re.compile(r"^\s*([-=*#_~+])\1{2,}\s*")
 _RULE_MARKS = "-=*#_~+"
+
+
+@dataclass(slots=True)
+class Paragraph:
+    """The words of a run of comment lines, ``start`` to ``end`` (from 1, inclusive)."""
+
+    text: str
+    start: int
+    end: int
 
 
 def comment_line(text: str) -> str:
@@ -51,18 +61,23 @@ def _without_rule(text: str) -> str:
     return rest.rstrip() if len(bare) - len(rest) > 2 else text
 
 
-def comment_paragraphs(lines: Iterable[LogicalLine]) -> list[str]:
+def comment_paragraphs(lines: Iterable[LogicalLine]) -> list[Paragraph]:
     """Return the paragraphs of a run of comment lines: parted at empty comments, and before ``@param`` and its like."""
-    paragraphs: list[list[str]] = [[]]
+    paragraphs: list[Paragraph] = []
+    current: Paragraph | None = None
     for line in lines:
         text = comment_line(line.statements[0].text) if line.statements else ""
-        if (not text or text.startswith("@")) and paragraphs[-1]:
-            paragraphs.append([])
-        if text:
-            paragraphs[-1].append(text)
-    return ["\n".join(paragraph) for paragraph in paragraphs if paragraph]
+        if not text:
+            current = None
+        elif current is None or text.startswith("@"):
+            current = Paragraph(text, line.start, line.end)
+            paragraphs.append(current)
+        else:
+            current.text += f"\n{text}"
+            current.end = line.end
+    return paragraphs
 
 
 def comment_text(lines: Iterable[LogicalLine]) -> str:
     """Return a run of comment lines as one text, paragraphs parted by an empty line."""
-    return "\n\n".join(comment_paragraphs(lines))
+    return "\n\n".join(paragraph.text for paragraph in comment_paragraphs(lines))

@@ -5,7 +5,6 @@ Every line of the program that is not blank stands in exactly one piece, in the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -25,7 +24,6 @@ _HEADED = {
     "callpoint": "Callpoint",
 }
 _REST = "Program"
-_JUST_ENDS = re.compile(r"(classend|interfaceend|methodend|fnend|end)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ def read_program(text: str) -> Program:
 
 
 def blocks(program: Program, *, language: str = "bbj") -> Iterator[Block]:
-    """Yield the program's blocks; code is verbatim, blank lines around it apart."""
+    """Yield the program's blocks, each with its lines; code is verbatim, blank lines around it apart."""
     by_start = {line.start: line for line in program.lines}
     for piece in program.pieces:
         for level, text in piece.headings:
@@ -70,9 +68,10 @@ def blocks(program: Program, *, language: str = "bbj") -> Iterator[Block]:
         if piece.comment:
             run = [by_start[number] for number in range(piece.start, piece.end + 1) if number in by_start]
             for paragraph in comment_paragraphs(run):
-                yield Block("paragraph", paragraph)
+                yield Block("paragraph", paragraph.text, lines=(paragraph.start, paragraph.end))
         else:
-            yield Block("code", "\n".join(program.source[piece.start - 1 : piece.end]), language=language)
+            text = "\n".join(program.source[piece.start - 1 : piece.end])
+            yield Block("code", text, language=language, lines=(piece.start, piece.end))
 
 
 class _Cutter:
@@ -131,8 +130,8 @@ class _Cutter:
         run = [self.lines[number] for number in range(start, end + 1) if number in self.lines]
         comment = doc and not any(self._jumped_to(line) for line in run)
         before = self.pieces[-1] if self.pieces else None
-        if before and not before.comment and _just_ends(run):
-            self.pieces[-1] = replace(before, end=end)  # "classend" stays with the code above it
+        if before and not before.comment and not any(line.statements or line.callpoint for line in run):
+            self.pieces[-1] = replace(before, end=end)  # nothing to head; blank lines are trimmed off in the end
             return
         headings: tuple[tuple[int, str], ...] = ()
         if owner >= 0:
@@ -144,12 +143,6 @@ class _Cutter:
 
     def _jumped_to(self, line: LogicalLine) -> bool:
         return line.number is not None and line.number in self.targets
-
-
-def _just_ends(run: list[LogicalLine]) -> bool:
-    return all(
-        line.callpoint is None and all(_JUST_ENDS.fullmatch(statement.text) for statement in line.statements) for line in run
-    )
 
 
 def _trimmed(pieces: list[Piece], source: tuple[str, ...]) -> Iterator[Piece]:

@@ -5,19 +5,25 @@ Finding files, titles and metadata live here; lexing, declarations and layout ha
 
 from __future__ import annotations
 
+import logging
 import re
+from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
+from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from bbj_pipeline.records import Block, DocType, RawDocument, Reject, Topic, Unfetched
 from bbj_pipeline.sources.bbj_source.program import Program, blocks, read_program
-from bbj_pipeline.sources.bbj_source.text import SourceText, classify, decode
+from bbj_pipeline.sources.bbj_source.text import SourceText, classify, decode, tokenised
 from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source, SourceOptions, existing_folder
 from bbj_pipeline.sources.folder import public_url_of, read_folder
 
 __all__ = ["SOURCE", "BbjSource", "BbjSourceOptions"]
+
+log = logging.getLogger(__name__)
 
 _USE = re.compile(r"use\s+(\S[^;]*)", re.IGNORECASE)
 _INCLUDE = re.compile(r"#include\s+(\S[^;]*)", re.IGNORECASE)
@@ -29,8 +35,8 @@ class BbjSourceOptions(SourceOptions):
     """Options of a ``bbj_source`` instance."""
 
     extensions: tuple[str, ...] = Field(
-        default=(".bbj", ".src", ".bbx", ".bbjt", ".prc", ".aon", ".cdf", ".bbl"),
-        description="File name extensions that are programs, in any case; add .txt to read listings saved as text.",
+        default=(".bbj", ".src", ".bbx", ".bbjt", ".prc", ".aon", ".cdf", ".bbl", ".txt"),
+        description="File name extensions that are read, in any case; a .txt is a program or prose by what stands in it.",
     )
 
 
@@ -39,17 +45,31 @@ class BbjSource(Source[BbjSourceOptions]):
 
     kind: ClassVar[str] = "bbj_source"
     title: ClassVar[str] = "BBj source code"
-    parser_version: ClassVar[str] = "2"
+    parser_version: ClassVar[str] = "3"
     default_doc_type: ClassVar[DocType] = "example"
     options_type = BbjSourceOptions
 
     def export(
         self, options: BbjSourceOptions, earlier: EarlierExport = NOTHING_EARLIER
     ) -> Iterator[RawDocument | Reject | Unfetched]:
-        """Yield every file with one of the extensions, by relative path."""
+        """Yield every file with one of the extensions, by relative path.
+
+        Of the others a tokenised one, whatever its name, is a ``Reject``; the rest are no BBj source and counted in the log.
+        """
         root = existing_folder(options.path, self.kind)
         suffixes = tuple("." + extension.lower().lstrip(".") for extension in options.extensions)
-        yield from read_folder(root, lambda key: key.lower().endswith(suffixes), media_type="text/x-bbj")
+        others: Counter[str] = Counter()
+
+        def other(key: str, start: bytes) -> Reject | None:
+            found = tokenised(key, start)
+            if found is None:
+                others[PurePosixPath(key).suffix.lower() or "without extension"] += 1
+            return found
+
+        yield from read_folder(root, lambda key: key.lower().endswith(suffixes), media_type="text/x-bbj", other=other)
+        if others:
+            told = ", ".join(f"{count} {suffix}" for suffix, count in others.most_common(20))
+            log.info("%s: %d files are no BBj source by their extension and not listed: %s", root, others.total(), told)
 
     def parse(self, raw: RawDocument, options: BbjSourceOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield one topic, or a ``Reject``: ``tokenised``, ``binary`` or ``empty``."""
@@ -86,9 +106,13 @@ def _program_blocks(program: Program) -> tuple[Block, ...]:
 
 def _text_blocks(text: str, kind: str) -> tuple[Block, ...]:
     if kind == "configuration":
-        return (Block("code", text.strip("\n"), language="ini"),)
-    paragraphs = (paragraph.strip("\n") for paragraph in re.split(r"\n[ \t]*\n", text))
-    return tuple(Block("paragraph", paragraph) for paragraph in paragraphs if paragraph.strip())
+        shown = text.lstrip("\n")
+        first = 1 + len(text) - len(shown)
+        shown = shown.rstrip("\n")
+        return (Block("code", shown, language="ini", lines=(first, first + shown.count("\n"))),)
+    runs = groupby(enumerate(text.split("\n"), start=1), key=lambda line: bool(line[1].strip()))
+    paragraphs = (list(run) for filled, run in runs if filled)
+    return tuple(Block("paragraph", "\n".join(t for _, t in run), lines=(run[0][0], run[-1][0])) for run in paragraphs)
 
 
 def _title(found: tuple[Block, ...], program: Program | None, source: SourceText) -> str | None:

@@ -13,7 +13,7 @@ from typing import Literal
 from bbj_pipeline.records import Reject, clean_text
 from bbj_pipeline.sources.bbj_source.lexer import lex
 
-__all__ = ["ProgramKind", "SourceText", "classify", "decode"]
+__all__ = ["ProgramKind", "SourceText", "classify", "decode", "tokenised"]
 
 ProgramKind = Literal["program", "configuration", "prose"]
 
@@ -31,6 +31,9 @@ _STATEMENT = re.compile(
     r"|[a-z_#][\w.#]*[$%!]?(\[[^\]]*\]|\([^()]*\))?\s*=|[a-z_#]\w*!?\.\w+\(|\[\[",
     re.IGNORECASE,
 )
+_SENTENCE = re.compile(r"(?!(?:class|interface|method|field|declare)\b)[a-z]+(?:,? [a-z'-]+){3,}[.,:;!?]*\s*", re.IGNORECASE)
+"""Four words or more and nothing else: no verb of BBj takes them, but for the jumps of an ``if``."""
+_JUMPS = re.compile(r"\b(?:then|else|goto|gosub)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,21 @@ class SourceText:
     encoding: str
 
 
+def tokenised(key: str, start: bytes) -> Reject | None:
+    """Return the reject of a file whose first bytes say that it is BBj's own binary form: a program or a data file."""
+    if not start.startswith(_TOKENISED_MAGIC):
+        return None
+    return Reject(key, "tokenised", "a tokenised BBj file: save a program as text (LIST or the editor's Save As) to index it")
+
+
 def decode(key: str, content: bytes) -> SourceText | Reject:
     """Return the text of ``content``: by its byte order mark, else UTF-8, else cp1252, which never fails.
 
     Rejects ``tokenised`` (BBj's own binary form), ``binary`` and ``empty`` files.
     """
-    if content.startswith(_TOKENISED_MAGIC):
-        return Reject(key, "tokenised", "a tokenised BBj program: export it as text (LIST or the editor's Save As) to index it")
+    refused = tokenised(key, content)
+    if refused is not None:
+        return refused
     for mark, encoding in _BYTE_ORDER_MARKS:
         if content.startswith(mark):
             return _text(key, content.decode(encoding, errors="replace"), encoding)
@@ -80,11 +91,15 @@ def classify(key: str, text: str) -> ProgramKind:
 def _statement_share(text: str) -> float:
     lines = [line for line in lex(text) if not line.blank]
     code = sum(
-        line.callpoint is not None
-        or any(statement.comment or _STATEMENT.match(statement.text) for statement in line.statements)
+        line.callpoint is not None or any(statement.comment or _is_code(statement.text) for statement in line.statements)
         for line in lines
     )
     return code / len(lines) if lines else 0.0
+
+
+def _is_code(text: str) -> bool:
+    """Say whether a statement begins as one of BBj does, and does not go on as a sentence that begins with the same word."""
+    return bool(_STATEMENT.match(text)) and not (_SENTENCE.fullmatch(text) and not _JUMPS.search(text))
 
 
 def _cp1252(content: bytes) -> str:

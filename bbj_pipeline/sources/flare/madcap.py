@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from bbj_pipeline.sources.flare.conditions import TargetConditions, tags_of
-from bbj_pipeline.sources.markup import MarkupError, parse_document, parse_fragment
+from bbj_pipeline.sources.markup import ENTITIES, MarkupError, parse_document, parse_fragment
 from bbj_pipeline.sources.markup.elements import children_of
 
 __all__ = ["Findings", "Scope", "may_have_madcap", "resolve", "set_numbers_apart"]
@@ -33,6 +33,7 @@ _RENAMED = {
 _DETACHED = frozenset(("popupbody", "expandingbody", "footnote", "footnoteblock"))
 """Inline elements that are shown apart from the text around them: a space keeps their words from the neighbours'."""
 _WITHOUT_TEXT = frozenset(("codesnippetcopybutton", "relatedtopics", "pagebreak"))
+_OTHER_PREFIX = re.compile(rb"""xmlns(?!:MadCap\s*=)[\w.:-]*\s*=\s*["']http://www\.madcap""")
 _KEYWORDS = frozenset(("keyword", "concept"))
 _FLATTENED = frozenset(("p", "div"))
 
@@ -60,10 +61,15 @@ class Scope:
 
 
 def may_have_madcap(content: bytes) -> bool:
-    """Say whether a document can contain anything of MadCap's at all; a quick look that spares Clean XHTML the work."""
+    """Say whether a document can contain anything of MadCap's at all; a quick look that spares Clean XHTML the work.
+
+    Most Clean XHTML declares the namespace and uses nothing of it.
+    """
     if b"\0" in content and b"a\0d\0C\0a\0p" in content:  # UTF-16
         return True
-    return b"adCap" in content or b"adcap" in content or b"data-mc-" in content
+    if any(mark in content for mark in (b"adCap:", b"adcap:", b"data-mc-", b"[%=")):
+        return True
+    return b"adcapsoftware" in content and _OTHER_PREFIX.search(content) is not None
 
 
 def resolve(root: etree._Element, key: str, scope: Scope) -> Findings:
@@ -212,6 +218,8 @@ class _Resolver:
         try:
             root = parse_document(content).root
         except MarkupError as error:
+            if error.code == ENTITIES:
+                raise MarkupError(error.code, f"in {key}: {error.reason}") from None
             if error.code != "empty":
                 self._findings.warnings.append(f"snippet cannot be read: {key} ({error.reason})")
             return

@@ -19,13 +19,14 @@ _CODE_LINE = re.compile(r"(?:^|\s)code(?:[-_]?(?:snippet|example|block|line|text
 """Classes of paragraphs that are lines of code: ``Code``, ``code-snippet`` and their spellings."""
 _CODE_TABLE = re.compile(r"(?:^|\s)(?:code_?table|TableStyle-Code\w*)(?:$|\s)", re.I)
 _NOTE = re.compile(
-    r"(?:^|\s)(?:note|tip|hint|warning|caution|important|attention)(?:[-_]?(?:note|text|box|body))*(?:$|\s)", re.I
+    r"(?:^|\s)(?:mc[-_])?(?:note|tip|hint|warning|caution|important|attention)(?:[-_]?(?:note|text|box|body))*(?:$|\s)", re.I
 )
 _CHROME = re.compile(
-    r"(?:^|\s)(?:nocontent|mc-component|search-bar|MCMiniTocBox\w*|MCBreadcrumbsBox\w*|MCWebHelpFramesetLink\w*)(?:$|\s)"
+    r"(?:^|\s)(?:nocontent|mc-component|search-bar|MCMiniTocBox\w*|MCBreadcrumbsBox\w*|MCWebHelpFramesetLink\w*|MC\w+_Image_Icon)(?:$|\s)"
 )
 """Boxes that Flare generates from the table of contents and the skin: ``nocontent`` is its own mark for what its search shall
-not find, ``mc-component`` that of the skin's parts (search bar, menu, toolbar)."""
+not find, ``mc-component`` that of the skin's parts (search bar, menu, toolbar), ``…_Image_Icon`` that of the arrows of togglers
+and drop-downs."""
 _HEADER_CELL = re.compile(r"-Head\w*-|(?:^|\s)Head[A-Z]?-Column|(?:^|\s)table[-_]?(?:top|head\w*)(?:$|\s)", re.I)
 _PRETTY_PRINT = re.compile(r"[ \t\r]*\n[ \t\r\n]*")
 _BREAK = "\x1e"

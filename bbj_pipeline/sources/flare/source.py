@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
@@ -20,7 +20,7 @@ from bbj_pipeline.sources.flare.titles import Titles
 from bbj_pipeline.sources.flare.toc import Contents, Place, read_tocs
 from bbj_pipeline.sources.flare.topics import parse_topic
 from bbj_pipeline.sources.flare.variables import substitute
-from bbj_pipeline.sources.markup import decode
+from bbj_pipeline.sources.markup import ENTITIES, MarkupError, decode, refuse_entities
 
 __all__ = ["FlareSource"]
 
@@ -32,7 +32,7 @@ class FlareSource(Source[FlareOptions]):
 
     kind: ClassVar[str] = "flare"
     title: ClassVar[str] = "MadCap Flare"
-    parser_version: ClassVar[str] = "2"
+    parser_version: ClassVar[str] = "3"
     parse_options: ClassVar[frozenset[str]] = frozenset({"public_url", "conditions"})
     options_type = FlareOptions
 
@@ -42,6 +42,7 @@ class FlareSource(Source[FlareOptions]):
         """Yield topics and resources by key; topics that the target's conditions exclude are not part of the instance."""
         with open_export(options.path, is_wanted) as files:
             layout = find_layout(files.keys())
+            files.refused.update((reject.key, reject) for reject in _with_entities(files, layout))
             places: dict[str, Place] = {}
             refused = dict(files.refused)
             target = parse_expression(options.conditions)
@@ -65,11 +66,32 @@ class FlareSource(Source[FlareOptions]):
                     yield RawDocument(key, content, "application/xml", "resource")
                 elif not target.exclude or target.keeps(_topic_conditions(content)):
                     needs = dependencies.of(key, content) if layout.projects or _may_need(content) else Needs()
-                    yield _topic(key, content, layout, needs, titles, places.get(key))
+                    yield _spoilt(key, needs, refused) or _topic(key, content, layout, needs, titles, places.get(key))
 
     def parse(self, raw: RawDocument, options: FlareOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield the one topic of a raw document, or why it is none."""
         yield parse_topic(raw, options, read)
+
+
+def _with_entities(files: ExportFiles, layout: Layout) -> Iterator[Reject]:
+    """Yield a reject for each project file that declares entities; topics say so themselves when they are parsed."""
+    for key in layout.keys:
+        content = files.read(key) if not layout.is_topic(key) else None
+        if isinstance(content, bytes):
+            try:
+                refuse_entities(decode(content).text)
+            except MarkupError as error:
+                yield Reject(key, error.code, error.reason)
+
+
+def _spoilt(key: str, needs: Needs, refused: Mapping[str, Reject]) -> Reject | None:
+    """Return why a topic cannot be read although it is sound itself: a snippet or variable set of its declares entities.
+
+    Half a topic in its place would replace the one that is served.
+    """
+    broken = (refused[needed] for needed in needs.resources if needed in refused)
+    reasons = [f"in {reject.key}: {reject.reason}" for reject in broken if reject.code == ENTITIES]
+    return Reject(key, ENTITIES, reasons[0]) if reasons else None
 
 
 def _may_need(content: bytes) -> bool:
@@ -83,7 +105,7 @@ def _topic(key: str, content: bytes, layout: Layout, needs: Needs, titles: Title
     folders = posixpath.dirname(key.removeprefix(content_root))
     metadata: dict[str, Any] = {"section_path": [folder.replace("_", " ") for folder in folders.split("/") if folder]}
     if project is not None:
-        metadata |= {"content_root": content_root, "project_root": project.root}
+        metadata |= {"content_root": content_root, "project_root": project.root, "in_toc": place is not None}
     if place is not None:
         metadata["section_path"] = place.paths[0]
         metadata |= {"other_section_paths": place.paths[1:]} if len(place.paths) > 1 else {}

@@ -15,7 +15,7 @@ from bbj_pipeline.records import Reject
 from bbj_pipeline.sources.flare.conditions import TargetConditions, tags_of
 from bbj_pipeline.sources.flare.files import ExportFiles, read_needed
 from bbj_pipeline.sources.flare.project import Layout, Project
-from bbj_pipeline.sources.markup import MarkupError, parse_document
+from bbj_pipeline.sources.markup import ENTITIES, MarkupError, parse_document
 
 __all__ = ["Contents", "Place", "read_tocs"]
 
@@ -93,7 +93,7 @@ def _parse(files: ExportFiles, key: str) -> etree._Element | Reject:
     try:
         root = parse_document(content).root
     except MarkupError as error:
-        return Reject(key, "unreadable-toc", error.reason)
+        return Reject(key, error.code if error.code == ENTITIES else "unreadable-toc", error.reason)
     if root.tag != "CatapultToc":
         return Reject(key, "unreadable-toc", "not a well-formed table of contents; its topics have their folders as place")
     return root

@@ -20,7 +20,7 @@ from bbj_pipeline.sources.flare.profile import FLARE
 from bbj_pipeline.sources.flare.project import possible_keys
 from bbj_pipeline.sources.flare.variables import read_variables, substitute
 from bbj_pipeline.sources.folder import public_url_of
-from bbj_pipeline.sources.markup import MarkupError, parse_document, text_of, to_blocks
+from bbj_pipeline.sources.markup import MarkupError, links_of, parse_document, text_of, to_blocks
 
 __all__ = ["file_title", "own_title", "parse_topic", "variables_of"]
 
@@ -45,8 +45,8 @@ def parse_topic(raw: RawDocument, options: FlareOptions, read: ReadResource) -> 
         sets = (key for key in raw.dependencies if key.lower().endswith(".flvar"))
         target = parse_expression(options.conditions)
         known = {key: content for key in sets if (content := _resource(key, read)) is not None}
-        variables = variables_of(known, target)
         try:
+            variables = variables_of(known, target)
             resolved = resolve(root, raw.key, Scope(_snippets(raw, read), _titles(raw), variables, target))
         except MarkupError as error:
             return Reject(raw.key, error.code, error.reason)
@@ -86,11 +86,18 @@ def file_title(key: str) -> str:
 
 def variables_of(sets: Mapping[str, bytes], target: TargetConditions) -> Mapping[str, str]:
     """Return the values that several variable sets have in a target, by ``set.name`` in lower case; a set is named after its
-    file."""
+    file.
+
+    Raises ``MarkupError`` naming a set that declares entities.
+    """
     values: dict[str, str] = {}
     for key, content in sorted(sets.items()):
         name = posixpath.splitext(posixpath.basename(key))[0]
-        for variable, value in read_variables(name, content, target).items():
+        try:
+            found = read_variables(name, content, target)
+        except MarkupError as error:
+            raise MarkupError(error.code, f"in {key}: {error.reason}") from None
+        for variable, value in found.items():
             values.setdefault(variable, value)
     return values
 
@@ -138,6 +145,8 @@ def _metadata(root: etree._Element, findings: Findings, raw: RawDocument) -> dic
         "inline_conditions": list(dict.fromkeys(findings.inline_conditions)),
         "warnings": list(dict.fromkeys(findings.warnings)),
         "other_section_paths": raw.metadata.get("other_section_paths", ()),
+        "in_toc": raw.metadata.get("in_toc"),
+        "links": links_of(root),
     }
     return {name: value for name, value in values.items() if value or value is False}
 

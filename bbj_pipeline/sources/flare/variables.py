@@ -12,7 +12,7 @@ from functools import lru_cache
 from lxml import etree
 
 from bbj_pipeline.sources.flare.conditions import TargetConditions, tags_of
-from bbj_pipeline.sources.markup import MarkupError, parse_document, text_of
+from bbj_pipeline.sources.markup import ENTITIES, MarkupError, parse_document, text_of
 from bbj_pipeline.sources.markup.elements import local_name
 
 __all__ = ["read_variables", "substitute"]
@@ -53,11 +53,13 @@ def read_variables(set_name: str, content: bytes, target: TargetConditions) -> M
     """Return the values of one variable set by ``set.name`` in lower case; a set that cannot be parsed is empty.
 
     Of a variable's definitions, in one element or in several, the first that is part of the target counts. A variable that
-    has none of them has no value and is told as not found.
+    has none of them has no value and is told as not found. Raises ``MarkupError`` for a set that declares entities.
     """
     try:
         root = parse_document(content).root
-    except MarkupError:
+    except MarkupError as error:
+        if error.code == ENTITIES:
+            raise
         return {}
     found: dict[str, str] = {}
     for element in root.iter(etree.Element):

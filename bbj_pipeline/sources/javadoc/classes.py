@@ -35,7 +35,7 @@ def class_topic(name: str, record: Mapping[str, Any]) -> ClassTopic:
     Raises ``MarkupError`` when a description is too large or too deep.
     """
     topic = ClassTopic()
-    docu = read_docu(record.get("docu"), heading_level=2)
+    docu = read_docu(record.get("docu"), heading_level=2, name=name)
     topic.blocks.extend(docu.blocks)
     topic.url = docu.url
     methods = _members(record.get("methods"))
@@ -69,7 +69,7 @@ class _Facts:
     signatures: list[str] = field(default_factory=list)
     urls: dict[str, str] = field(default_factory=dict)
     since: dict[str, str] = field(default_factory=dict)
-    deprecated: dict[str, str] = field(default_factory=dict)
+    deprecated: dict[str, str | None] = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
 
     def add(self, name: str, signature: str | None, docu: Docu) -> None:
@@ -80,7 +80,7 @@ class _Facts:
         if docu.since:
             self.since[signature or name] = docu.since
         if docu.deprecated:
-            self.deprecated[signature or name] = docu.deprecated_in or ""
+            self.deprecated[signature or name] = docu.deprecated_in
         self.related.extend(docu.related)
         self.note_removed(name, docu)
 
@@ -90,7 +90,7 @@ class _Facts:
 
     def metadata(self, class_name: str) -> dict[str, Any]:
         """Return what is not empty. ``member_since`` and ``deprecated_members`` map a signature (a field's name) to the BBj
-        version; that of a deprecation is ``""`` when it is not said."""
+        version; that of a deprecation is ``None`` when it is not said: no longer valid, since nobody knows when."""
         related = [name for name in dict.fromkeys(self.related) if name != class_name]
         every = {
             "signatures": self.signatures,
@@ -115,7 +115,7 @@ def _section(
         if class_name and name == _CONSTRUCTOR:
             name = class_name
         signature = class_name and signature_of(name, member.get("params"))
-        docu = read_docu(member.get("docu"), heading_level=4)
+        docu = read_docu(member.get("docu"), heading_level=4, name=name)
         blocks.append(Block("heading", name, level=3))
         if signature:
             blocks.append(Block("code", signature, language="bbj"))

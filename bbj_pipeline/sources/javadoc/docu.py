@@ -21,12 +21,23 @@ _SCRAPED_PAGE = re.compile(r"</head\s*>|</title\s*>|<body\b|<html\b", re.IGNOREC
 """A description never holds the skeleton of a page; where it does, the generator copied the whole page."""
 _MAIN = ".//*[@id='mc-main-content' or @role='main' or local-name()='main']"
 _RELATED = re.compile(r"BBj[A-Za-z]\w*")
-_SINCE = re.compile(r"In BBj (\d+(?:\.\d+)*)(?: (?:and|or)\b|,)")
+_SINCE = re.compile(r"In BBj (\d+(?:\.\d+)*)(?:\s(?:and|or)\b|,)")
 """``In BBj 7.00 and higher, …``; ``higher`` is sometimes misspelt or missing: "In BBj 14.0, this method"."""
 _DEPRECATED = re.compile(
-    r"(?:\A|@)deprecated\b|\b(?:this|the)(?: [\w:.]+){1,4} (?:is|has been|was) (?:now )?deprecated\b", re.IGNORECASE
+    r"@deprecated\b"
+    # "Deprecated. Use x." wherever a sentence or a line begins, but not "Deprecated methods are listed below."
+    r"|(?:\A|\n|[.!?:;>)\]] )\W{0,3}deprecated(?=\W*(?:\Z|\n)|\s*[.:;,!)\]*\u2013\u2014-]"
+    r"|\s+(?:since|in|as|by|from|use|with|and|because|please|see)\b)"
+    r"|\((?:now )?deprecated[\s.:;,)]"
+    r"|\b(?:it|this|(?:this|the)(?P<named>(?:\s[\w:.()]+){1,4}))\s(?:is|are|has\sbeen|have\sbeen|was|were)\s(?:now\s)?deprecated\b",
+    re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"[.!?]\s")
+"""What says that the described itself is deprecated."""
+_IDENTIFIER = re.compile(r"[\w$]*(?:::|[a-z0-9_][A-Z]|\(|_|\w\.\w)[\w$:.()]*")
+"""A word that can only be the name of a class or a member."""
+_DEPRECATED_NOTE = re.compile(r"""<(?:div|p|span)\b[^<>]*\bclass\s*=\s*["']?[^"'<>]*\bdeprecated_note\b""", re.IGNORECASE)
+"""The documentation's own frame around the sentence that says so."""
+_SENTENCE_END = re.compile(r"[.!?]\s|\n")
 _DEPRECATED_PAGE = re.compile(r"/deprecated/", re.IGNORECASE)
 """The folder into which the documentation moves the page of a member that should no longer be used."""
 _COMMENT_MARGIN = re.compile(r"^[ \t]*\*+ ?", re.MULTILINE)
@@ -58,8 +69,9 @@ class Docu:
 EMPTY = Docu()
 
 
-def read_docu(value: object, *, heading_level: int) -> Docu:
-    """Read a ``docu`` field; headings in it start at ``heading_level``, so that they stay below what they describe.
+def read_docu(value: object, *, heading_level: int, name: str = "") -> Docu:
+    """Read the ``docu`` field of the class or member ``name``; headings in it start at ``heading_level``, so that they stay
+    below what they describe.
 
     Anything but text is an empty description. Raises ``MarkupError`` when the HTML is too large or too deep.
     """
@@ -84,8 +96,8 @@ def read_docu(value: object, *, heading_level: int) -> Docu:
         replace(block, level=min(6, heading_level - 1 + (block.level or 1))) if block.type == "heading" else block
         for block in blocks
     )
-    prose = " ".join(" ".join(block.text.split()) for block in blocks if block.type != "code")
-    said = _DEPRECATED.search(prose) if "eprecated" in prose else None
+    prose = "\n".join(_lines_of(block.text) for block in blocks if block.type != "code")
+    said = _deprecation(prose, name) if "eprecated" in prose else None
     dated = _version_of(prose, said.start()) if said else None
     since = None if dated and dated.start() == 0 else _SINCE.match(prose)
     return Docu(
@@ -93,10 +105,23 @@ def read_docu(value: object, *, heading_level: int) -> Docu:
         url=url,
         related=_related(root),
         since=since[1] if since else None,
-        deprecated=said is not None or bool(url and _DEPRECATED_PAGE.search(url)),
+        deprecated=said is not None or bool(url and _DEPRECATED_PAGE.search(url)) or bool(_DEPRECATED_NOTE.search(text)),
         deprecated_in=dated[1] if dated else None,
         removed=removed,
     )
+
+
+def _lines_of(text: str) -> str:
+    return "\n".join(" ".join(line.split()) for line in text.split("\n"))
+
+
+def _deprecation(prose: str, name: str) -> re.Match[str] | None:
+    """Return where ``prose`` says that ``name`` is deprecated; of another thing, named by an identifier, nobody asked."""
+    for found in _DEPRECATED.finditer(prose):
+        named = {word.rpartition("::")[2].partition("(")[0] for word in _IDENTIFIER.findall(found["named"] or "")}
+        if not named or name in named:
+            return found
+    return None
 
 
 def _version_of(prose: str, position: int) -> re.Match[str] | None:

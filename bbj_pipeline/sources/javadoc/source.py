@@ -19,6 +19,7 @@ from bbj_pipeline.sources.markup import MarkupError
 __all__ = ["JavadocOptions", "JavadocSource"]
 
 _SECTION = "BBj API"
+_DAMAGE = "holds a NUL, half of a surrogate pair or U+FFFD: export it again with its real name"
 
 
 class JavadocOptions(SourceOptions):
@@ -30,7 +31,7 @@ class JavadocSource(Source[JavadocOptions]):
 
     kind = "javadoc"
     title = "BBj JavaDoc"
-    parser_version = "2"
+    parser_version = "3"
     default_doc_type = "api-reference"
     options_type = JavadocOptions
 
@@ -55,7 +56,8 @@ class JavadocSource(Source[JavadocOptions]):
         common: dict[str, Any] = {"package": name}
         try:
             description = "\n".join(block.text for block in read_docu(package.get("docu"), heading_level=1).blocks)
-        except MarkupError:
+        except MarkupError as error:
+            yield Reject(raw.key, error.code, f"the package's description: {error.reason}")
             description = ""
         if description:
             common["package_description"] = description
@@ -75,9 +77,12 @@ def _topic(
     seen: set[str],
     sha256: str,
 ) -> Topic | Reject:
-    name = clean_text(str(record["name"])) if isinstance(record, Mapping) and isinstance(record.get("name"), str) else ""
-    if not isinstance(record, Mapping) or not name.strip():
+    name = record["name"] if isinstance(record, Mapping) and isinstance(record.get("name"), str) else ""
+    if not isinstance(record, Mapping) or not clean_text(name).strip():
         return Reject(f"{package}.({number})", "bad-class", f"entry {number} of classes in {raw.key} has no name")
+    if _is_damaged(name):
+        return Reject(f"{package}.({number})", "bad-class", f"the name of entry {number} of classes in {raw.key} {_DAMAGE}")
+    name = clean_text(name)
     name = " ".join(name.split())
     key = f"{package}.{name}"
     if key in seen:
@@ -112,9 +117,16 @@ def _load(raw: RawDocument) -> Mapping[str, Any] | Reject:
     name = package.get("name") if isinstance(package, Mapping) else None
     if not isinstance(classes, list) or not isinstance(name, str) or not clean_text(name).strip():
         return Reject(raw.key, "not-javadoc", 'expected {"name": package, "classes": [...]}')
+    if _is_damaged(name):
+        return Reject(raw.key, "not-javadoc", f"the package's name {_DAMAGE}")
     if not classes:
         return Reject(raw.key, "no-classes", f"package {name} is empty")
     return package  # type: ignore[no-any-return]  # json.loads is untyped; its shape was checked above
+
+
+def _is_damaged(name: str) -> bool:
+    """Say whether a name has characters that cannot be kept: two such names could become the same key."""
+    return "\0" in name or "\ufffd" in clean_text(name)
 
 
 def _decode(content: bytes) -> str:

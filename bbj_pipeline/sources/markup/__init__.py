@@ -5,12 +5,22 @@ What is peculiar to a format (Docusaurus, WordPress, Flare) is a ``MarkupProfile
 
 from bbj_pipeline.sources.markup.code import code_text, language_of, text_of
 from bbj_pipeline.sources.markup.encoding import Decoded, decode
-from bbj_pipeline.sources.markup.parsing import MAX_DEPTH, MarkupError, Parsed, parse_document, parse_fragment
+from bbj_pipeline.sources.markup.links import links_of
+from bbj_pipeline.sources.markup.parsing import (
+    ENTITIES,
+    MAX_DEPTH,
+    MarkupError,
+    Parsed,
+    parse_document,
+    parse_fragment,
+    refuse_entities,
+)
 from bbj_pipeline.sources.markup.profile import DEFAULT, Code, MarkupProfile, Note
 from bbj_pipeline.sources.markup.walker import to_blocks
 
 __all__ = [
     "DEFAULT",
+    "ENTITIES",
     "MAX_DEPTH",
     "Code",
     "Decoded",
@@ -21,8 +31,10 @@ __all__ = [
     "code_text",
     "decode",
     "language_of",
+    "links_of",
     "parse_document",
     "parse_fragment",
+    "refuse_entities",
     "text_of",
     "to_blocks",
 ]

@@ -10,7 +10,7 @@ from itertools import islice
 
 from lxml import etree
 
-from bbj_pipeline.sources.markup.elements import BLOCK_TAGS, SKIPPED_TAGS, children_of, local_name
+from bbj_pipeline.sources.markup.elements import BLOCK_TAGS, SKIPPED_TAGS, alternative_text, children_of, local_name
 
 __all__ = ["code_text", "language_of", "text_of"]
 
@@ -18,6 +18,9 @@ _LANGUAGE = re.compile(r"(?:^|\s)lang(?:uage)?-([\w+#.-]+)")
 _LEADING_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 _LANGUAGE_ANCESTORS = 4
 """How far above a ``pre`` its highlighter may have put the language: container, content, figure, wrapper."""
+_HIDES, _BREAKS, _IS_LINE = "hides", "breaks", "is a line"
+_EFFECTS = {"br": _BREAKS} | dict.fromkeys(BLOCK_TAGS, _IS_LINE) | dict.fromkeys(SKIPPED_TAGS, _HIDES)
+"""What elements do to the lines of code around them; most do nothing."""
 _INVISIBLE = str.maketrans(dict.fromkeys("\u200b\u00ad\ufeff"))
 
 
@@ -33,32 +36,37 @@ def code_text(element: etree._Element) -> str:
 
 def _pieces(top: etree._Element) -> list[str]:
     """Return the texts below ``top`` in order, with the line breaks that elements make."""
-    pieces = [top.text or ""] if local_name(top.tag) not in SKIPPED_TAGS else []
-    open_elements = [(top, iter(children_of(top)))]
+    effect_of = _EFFECTS.get
+    pieces = [top.text or ""] if effect_of(local_name(top.tag)) != _HIDES else []
+    open_elements = [(top, "", iter(children_of(top)))]
     while open_elements:
-        element, children = open_elements[-1]
+        element, effect, children = open_elements[-1]
         for child in children:
-            name = local_name(child.tag)
-            if name == "br" or (name in BLOCK_TAGS and not _at_line_start(pieces)):
+            tag = child.tag
+            effect = effect_of(tag if tag.__class__ is str and "}" not in tag else local_name(tag), "")
+            if effect == _BREAKS or (effect == _IS_LINE and not _at_line_start(pieces)):
                 pieces.append("\n")
-            if child.text and name and name not in SKIPPED_TAGS:
-                pieces.append(child.text)
-            if len(child):
-                open_elements.append((child, iter(children_of(child))))
+            text = child.text
+            if text and effect != _HIDES and tag.__class__ is str:
+                pieces.append(text)
+            inner = children_of(child)
+            if inner:
+                open_elements.append((child, effect, iter(inner)))
                 break
-            _close(pieces, child, name)
+            _close(pieces, child, effect)
         else:
             open_elements.pop()
             if element is not top:
-                _close(pieces, element, local_name(element.tag))
+                _close(pieces, element, effect)
     return pieces
 
 
-def _close(pieces: list[str], element: etree._Element, name: str) -> None:
-    if name in BLOCK_TAGS and not _at_line_start(pieces):
+def _close(pieces: list[str], element: etree._Element, effect: str) -> None:
+    if effect == _IS_LINE and not _at_line_start(pieces):
         pieces.append("\n")
-    if element.tail:
-        pieces.append(element.tail)
+    tail = element.tail
+    if tail:
+        pieces.append(tail)
 
 
 def _at_line_start(pieces: list[str]) -> bool:
@@ -77,7 +85,7 @@ def language_of(element: etree._Element) -> str | None:
 
 
 def text_of(element: etree._Element) -> str:
-    """Return all text of an element on one line, white space collapsed, invisible characters removed."""
+    """Return all text of an element on one line, white space collapsed, invisible characters removed; images say theirs."""
     if not len(element):
         return _visible(element.text or "") if local_name(element.tag) not in SKIPPED_TAGS else ""
     pieces: list[str] = []
@@ -85,6 +93,8 @@ def text_of(element: etree._Element) -> str:
         name = local_name(node.tag)
         if name in BLOCK_TAGS or name == "br":
             pieces.append(" ")
+        if event == "start" and name == "img":
+            pieces.append(f" {alternative_text(node)} ")
         if event == "start" and node.text and name not in SKIPPED_TAGS:
             pieces.append(node.text)
         if event == "end" and node.tail and node is not element:

@@ -1,17 +1,30 @@
-"""Which elements are blocks and which are never content, their names without a namespace, and their anchors.
+"""Which elements are blocks and which are never content, their names without a namespace, and what attributes say of them.
 
-No text is read here.
+No running text is read here.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
 from lxml import etree
 
-__all__ = ["BLOCK_TAGS", "HEADINGS", "SKIPPED_TAGS", "VOID_TAGS", "anchor_of", "children_of", "local_name"]
+__all__ = [
+    "BLOCK_TAGS",
+    "HEADINGS",
+    "SKIPPED_TAGS",
+    "VOID_TAGS",
+    "Kind",
+    "alternative_text",
+    "anchor_of",
+    "children_of",
+    "kinds_of",
+    "local_name",
+]
 
 
 def _names(words: str) -> frozenset[str]:
@@ -34,6 +47,26 @@ VOID_TAGS = _names("area base br col embed hr img input link meta param source t
 """Elements that HTML never closes."""
 
 
+class Kind:
+    """What an element is to the walker; all from ``BLOCK`` on are blocks. A structure says what the runs inside it are, other
+    blocks only end a line."""
+
+    INLINE, SKIPPED, BREAK, IMAGE, BLOCK, STRUCTURE = range(6)
+
+
+_STRUCTURES = _names("dd dir dl dt li menu ol table tbody td tfoot th thead tr ul") | HEADINGS.keys()
+
+
+@lru_cache(maxsize=64)
+def kinds_of(dropped: frozenset[str]) -> dict[str, int]:
+    """Return what each element is by its tag, where ``dropped`` are never content; those not in it are inline."""
+    kinds = {"br": Kind.BREAK, "img": Kind.IMAGE} | dict.fromkeys(BLOCK_TAGS, Kind.BLOCK)
+    return kinds | dict.fromkeys(_STRUCTURES, Kind.STRUCTURE) | dict.fromkeys(SKIPPED_TAGS | dropped, Kind.SKIPPED)
+
+
+_BADGE = re.compile(r"img\.shields\.io/|badgen\.net/|badge\.svg")
+"""Pictures of a project's state and version; their alternative text names the sort of badge and not what it shows."""
+
 children_of: Callable[[etree._Element], list[etree._Element]] = itemgetter(slice(None))
 """Returns the children of an element all at once: a slice takes half the time that making an iterator takes."""
 
@@ -43,6 +76,12 @@ def local_name(tag: Any) -> str:
     if not isinstance(tag, str):
         return ""
     return tag.rpartition("}")[2]
+
+
+def alternative_text(image: etree._Element) -> str:
+    """Return what an image says to a reader who does not see it, however its data comes; empty for badges."""
+    text = image.get("alt") or ""
+    return "" if not text or text.startswith("data:") or _BADGE.search(image.get("src") or "", 0, 1000) else text
 
 
 def anchor_of(heading: etree._Element) -> str | None:

@@ -14,10 +14,15 @@ from lxml import etree
 
 from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
 from bbj_pipeline.sources.markup.attributes import has_more_attributes
+from bbj_pipeline.sources.markup.characters import SPACED, legal_references, named_references
+from bbj_pipeline.sources.markup.doctype import declared_entity, prolog_end
 from bbj_pipeline.sources.markup.elements import SKIPPED_TAGS, VOID_TAGS
 from bbj_pipeline.sources.markup.encoding import decode
 
-__all__ = ["MAX_DEPTH", "MarkupError", "Parsed", "parse_document", "parse_fragment"]
+__all__ = ["ENTITIES", "MAX_DEPTH", "MarkupError", "Parsed", "parse_document", "parse_fragment", "refuse_entities"]
+
+ENTITIES = "entity-declarations"
+"""Code of a document whose DOCTYPE declares entities: also one that is used by others is refused with them."""
 
 MAX_DEPTH = 2000
 """Deepest nesting that is read. Real documents stay below 100; deeper ones are broken or hostile."""
@@ -26,19 +31,20 @@ _MAX_ATTRIBUTES = 1000
 _MAX_LOGGED = 5
 _XHTML_NAMESPACE = "http://www.w3.org/1999/xhtml"
 _XHTML = f"{{{_XHTML_NAMESPACE}}}"
-_DEFAULT_NAMESPACE = re.compile(rf"""\A(<html\b[^<>]*?)\sxmlns\s*=\s*["']{_XHTML_NAMESPACE}["']""")
+_DEFAULT_NAMESPACE = re.compile(rf"""(<html\b[^<>]*?)\sxmlns\s*=\s*["']{_XHTML_NAMESPACE}["']""")
 _CAPITAL_TAG = re.compile(r"<(?!MadCap:)[A-Z]")
-_DOCTYPE = re.compile(r"<!DOCTYPE\b[^\[>]*(?:\[.*?\]\s*)?>", re.I | re.S)
-_NAMED_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z][A-Za-z0-9]*;)")
 _SELF_CLOSED = re.compile(r"""<([a-zA-Z][\w:.-]*)((?:\s[^<>]*)?)(?<=[\w"'\s])/>""")
 _MARKUP = re.compile(r"<[a-zA-Z!?]")
 _XHTML_MARK = re.compile(r"\A\s*<\?xml|\bxmlns\s*=|//DTD XHTML", re.I)
 _TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
-_INVISIBLE_PART = re.compile(rb"<(?:!--|(script|style|head|template|svg)(?=[\s/>]))")
+_QUOTED_TAG = re.compile(r"""<[a-zA-Z/!?](?:(?:[^<>"']++|"[^"]*+"|'[^']*+')*+>|[^<>]*+>)""")
+"""The same with brackets in quoted values, which takes half as long again."""
+_INVISIBLE_PART = re.compile(rb"<(?:!--|(script|style|head|title|template|svg)(?=[\s/>]))")
 _KEPT_AFTER_RECOVERY = 0.98
 """Below this share of the source's visible characters, recovery has probably lost text."""
-_CONTROL = bytes(code for code in range(32) if code not in b"\t\n\r")
-"""Characters that no document may contain; one byte each in UTF-8, where they go many times faster than in text."""
+_FEW_NULS = 8
+_MOST_NULS = 0.01
+"""A file with more than a few NUL characters, and above this share of them, is binary or UTF-16 that does not say so."""
 
 
 class MarkupError(Exception):
@@ -62,7 +68,8 @@ class Parsed:
 def parse_document(content: bytes, *, encoding: str | None = None) -> Parsed:
     """Parse a whole XHTML or HTML file; ``encoding`` is what a transport (an HTTP header) says, a byte order mark wins.
 
-    Raises ``MarkupError`` with code ``too-large``, ``empty``, ``not-markup``, ``too-deep`` or ``too-many-attributes``.
+    Raises ``MarkupError`` with code ``too-large``, ``empty``, ``not-markup``, ``entity-declarations``, ``too-deep`` or
+    ``too-many-attributes``.
     """
     if len(content) > MAX_DOCUMENT_BYTES:
         raise MarkupError("too-large", f"{len(content):,} bytes; at most {MAX_DOCUMENT_BYTES:,} are read")
@@ -70,14 +77,18 @@ def parse_document(content: bytes, *, encoding: str | None = None) -> Parsed:
         raise MarkupError("empty", "the document has no content" if not content else "the document is only white space")
     decoded = decode(content, encoding)
     text = decoded.text
-    if not _MARKUP.search(text) or text.count("\0") > len(text) // 100:
+    nuls = text.count("\0")
+    if nuls > max(_FEW_NULS, _MOST_NULS * len(text)):
+        raise MarkupError("not-markup", f"{nuls:,} of {len(text):,} characters are NUL: a binary file, not HTML or XML")
+    if not _MARKUP.search(text):
         raise MarkupError("not-markup", "the document contains no HTML or XML element")
+    refuse_entities(text)
     # Without its DOCTYPE a document has no entity declarations: nothing to expand, nothing to fetch.
-    body = text[_prolog_end(text) :]
-    if "&" in body:
-        body = _NAMED_ENTITY.sub(_resolve_entity, body)
-    body = _DEFAULT_NAMESPACE.sub(r"\1", body, count=1)  # cheaper here than on each element
-    root, strict_error = _parse_strict(body)
+    body = legal_references(named_references(text[prolog_end(text) :]))
+    if default := _DEFAULT_NAMESPACE.match(body):  # cheaper here than on each element
+        body = body[: default.end(1)] + body[default.end() :]
+    data = body.encode("utf-8", "replace").translate(SPACED)
+    root, strict_error = _parse_strict(data)
     if root is not None:
         return Parsed(_plain_names(root, shouting=_CAPITAL_TAG.search(body) is not None), decoded.warnings, decoded.encoding)
     xhtml = _XHTML_MARK.search(text[:4096]) is not None
@@ -90,43 +101,29 @@ def parse_document(content: bytes, *, encoding: str | None = None) -> Parsed:
 def parse_fragment(html_text: str) -> etree._Element:
     """Parse a fragment of HTML by the rules of recovery and return a ``body`` that holds it (empty for an empty fragment).
 
-    Raises ``MarkupError`` with code ``too-large``, ``too-deep`` or ``too-many-attributes``.
+    Raises ``MarkupError`` with code ``too-large``, ``entity-declarations``, ``too-deep`` or ``too-many-attributes``.
     """
     if len(html_text) > MAX_DOCUMENT_BYTES:
         raise MarkupError("too-large", f"{len(html_text):,} characters; at most {MAX_DOCUMENT_BYTES:,} are read")
-    root, _ = _parse_html(f"<html><body>{html_text}</body></html>")
+    refuse_entities(html_text)
+    root, _ = _parse_html(f"<html><body>{legal_references(html_text)}</body></html>")
     body = root.find("body")
     return root if body is None else body
 
 
-def _prolog_end(text: str) -> int:
-    """Return where the document itself begins: after white space, declarations, comments and the DOCTYPE."""
-    position = 0
-    while True:
-        position += len(text[position : position + 4096]) - len(text[position : position + 4096].lstrip())
-        if text.startswith("<!--", position):
-            end = text.find("-->", position) + 3
-        elif text.startswith("<?", position):
-            end = text.find(">", position) + 1
-        else:
-            doctype = _DOCTYPE.match(text, position)
-            end = doctype.end() if doctype else 0
-        if end <= position:
-            return position
-        position = end
+def refuse_entities(text: str) -> None:
+    """Raise ``MarkupError`` with code ``entity-declarations`` when a DOCTYPE of ``text`` declares entities of its own."""
+    declared = declared_entity(text)
+    if declared is not None:
+        raise MarkupError(
+            ENTITIES,
+            f"the DOCTYPE declares {declared}: entities of a document's own are never expanded or fetched; write the text"
+            " itself where they are used and remove their declarations",
+        )
 
 
-def _resolve_entity(match: re.Match[str]) -> str:
-    """Replace an HTML entity that XML does not know; one that HTML does not know either stays visible as written."""
-    known = html.entities.html5.get(match[1])
-    if known is None:
-        return f"&amp;{match[1]}"
-    return html.escape(known)
-
-
-def _parse_strict(body: str) -> tuple[etree._Element | None, str]:
+def _parse_strict(data: bytes) -> tuple[etree._Element | None, str]:
     """Return the tree of well-formed XML, or why it is not."""
-    data = body.encode("utf-8", "replace")
     try:
         return etree.fromstring(data, _xml_parser(huge=False)), ""
     except etree.XMLSyntaxError as error:
@@ -155,10 +152,14 @@ def _recover(body: str, *, xhtml: bool) -> tuple[etree._Element, tuple[str, ...]
     warnings = [f"line {entry.line}: {entry.message}" for entry in islice(log, _MAX_LOGGED)]
     if len(log) > _MAX_LOGGED:
         warnings.append(f"{len(log) - _MAX_LOGGED} more")
-    expected = _visible_length(html.unescape(_TAG.sub(" ", _without_invisible(body))))
     everything = etree.tostring(root, method="text", encoding="unicode", with_tail=False)
     found = _visible_length(everything) - _visible_length("".join(_hidden_texts(root)))
-    if found < expected * _KEPT_AFTER_RECOVERY:
+    written = _without_invisible(body)
+    for tags in (_TAG, _QUOTED_TAG):
+        expected = _visible_length(html.unescape(tags.sub(" ", written)))
+        if found >= expected * _KEPT_AFTER_RECOVERY:
+            break
+    else:
         warnings.append(f"text may be lost: {found:,} of about {expected:,} visible characters were recovered")
     if not re.search(r"</(?:body|html)\s*>\s*\Z", body[-200:], re.I) and xhtml:
         warnings.append("the document may be truncated: it does not end with its root element's closing tag")
@@ -172,8 +173,8 @@ def _close_element(match: re.Match[str]) -> str:
 
 def _parse_html(text: str) -> tuple[etree._Element, etree._ListErrorLog]:
     written = text.encode("utf-8", "replace")
-    data = written.translate(None, _CONTROL)
-    if has_more_attributes(text if len(data) == len(written) else data.decode(), _MAX_ATTRIBUTES):
+    data = written.translate(SPACED)
+    if has_more_attributes(text if data == written else data.decode(), _MAX_ATTRIBUTES):
         raise MarkupError("too-many-attributes", f"an element has more than {_MAX_ATTRIBUTES:,} attributes")
     parser = _html_parser(huge=False)
     root = etree.fromstring(data, parser)
@@ -237,9 +238,11 @@ def _without_invisible(body: str) -> str:
             position = part.end()
             continue
         kept.append(data[start : part.start()])
-        position = start = end + len(closing)
+        position = start = (lowered.find(b">", end) + 1 or len(data)) if part[1] else end + len(closing)
     return b" ".join((*kept, data[start:])).decode()
 
 
 def _visible_length(text: str) -> int:
-    return len("".join(text.split()))
+    """Return the number of characters that are not white space; the rarer spaces of Unicode count, on either side of a
+    comparison."""
+    return len(text) - sum(map(text.count, " \n\t\r\f\u00a0"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from lxml import etree
@@ -16,7 +15,16 @@ from lxml import etree
 from bbj_pipeline.records import Block
 from bbj_pipeline.sources.markup.code import code_text, language_of, text_of
 from bbj_pipeline.sources.markup.context import BREAK, Context, NoteState, collapsed, emit, emit_text
-from bbj_pipeline.sources.markup.elements import BLOCK_TAGS, HEADINGS, SKIPPED_TAGS, anchor_of, children_of, local_name
+from bbj_pipeline.sources.markup.elements import (
+    BLOCK_TAGS,
+    HEADINGS,
+    Kind,
+    alternative_text,
+    anchor_of,
+    children_of,
+    kinds_of,
+    local_name,
+)
 from bbj_pipeline.sources.markup.profile import DEFAULT, Code, MarkupProfile, Note
 from bbj_pipeline.sources.markup.tables import TableBuilder, is_layout, span_of
 
@@ -25,9 +33,10 @@ __all__ = ["to_blocks"]
 _ITEM_TAGS = frozenset(("li", "dt", "dd"))
 _LIST_TAGS = frozenset(("ul", "ol", "menu", "dir", "dl"))
 _CELL_TAGS = frozenset(("td", "th"))
-_SECTION_TAGS = frozenset(("tbody", "thead", "tfoot"))
-_WITH_CONTEXT = frozenset((*_ITEM_TAGS, *_LIST_TAGS, *_CELL_TAGS, *_SECTION_TAGS, *HEADINGS, "table", "tr"))
-"""Blocks that say what the runs inside them are; all others only end a line."""
+
+_Frame = tuple[etree._Element, Iterator[etree._Element], Context | None, Callable[[], None] | None]
+"""An element being read: its children still to come, the context outside it (``None`` for inline elements), and what to do at
+its end."""
 
 
 def to_blocks(root: etree._Element, profile: MarkupProfile = DEFAULT) -> tuple[Block, ...]:
@@ -40,48 +49,37 @@ def to_blocks(root: etree._Element, profile: MarkupProfile = DEFAULT) -> tuple[B
     return tuple(_Walker(profile).walk(root))
 
 
-@dataclass(slots=True)
-class _Frame:
-    """An element being read: its remaining children, and what to do at its end.
-
-    ``before`` is the context outside a block, ``None`` for inline elements. ``tabs`` are labels waiting for their panels.
-    """
-
-    element: etree._Element
-    children: Iterator[etree._Element]
-    before: Context | None = None
-    leave: Callable[[], None] | None = None
-    tabs: deque[str] | None = None
-
-
 class _Walker:
     """One reading of one tree. A run is never begun by white space: it would be collapsed to nothing anyway."""
 
     def __init__(self, profile: MarkupProfile) -> None:
         self.profile = profile
-        self.known_by_class = profile.classes is not None
-        self.skipped = SKIPPED_TAGS | profile.drop
+        self.hooks_of_all = profile if profile.classes is None else DEFAULT
+        self.kinds = kinds_of(profile.drop)
         self.out: list[Block] = []
         self.buffer: list[str] = []
         self.context = Context()
         self.frames: list[_Frame] = []
+        self.tabs: dict[int, deque[str]] = {}
+        """Labels that wait for their panels, by the number of elements that were open around their bar."""
 
     def walk(self, root: etree._Element) -> list[Block]:
         """Read the tree and return its blocks."""
         self._visit(root)
-        frames, buffer = self.frames, self.buffer
+        frames, buffer, visit = self.frames, self.buffer, self._visit
         while frames:
-            frame = frames[-1]
-            for child in frame.children:
-                if self._visit(child):
+            element, children, before, leave = frames[-1]
+            for child in children:
+                if visit(child):
                     break
                 tail = child.tail
                 if tail and (buffer or not tail.isspace()):
                     buffer.append(tail)
             else:
+                if self.tabs or before is not None:
+                    self._end(before, leave)
                 frames.pop()
-                self._end(frame)
-                tail = frame.element.tail
+                tail = element.tail
                 if tail and frames and (buffer or not tail.isspace()):
                     buffer.append(tail)
         self._flush()
@@ -90,38 +88,46 @@ class _Walker:
     def _visit(self, element: etree._Element) -> bool:
         """Read one element; ``True`` when its children are still to come (a frame was pushed)."""
         tag: Any = element.tag
-        if tag.__class__ is not str:
-            if tag is etree.Entity and element.text:
-                self.buffer.append(element.text)
-            return False
-        if "}" in tag:
-            tag = local_name(tag)
-        profile = self.profile
+        kind = self.kinds.get(tag, Kind.INLINE)
+        if kind == Kind.INLINE:
+            if tag.__class__ is not str:
+                if tag is etree.Entity and element.text:
+                    self.buffer.append(element.text)
+                return False
+            if "}" in tag:
+                tag = local_name(tag)
+                kind = self.kinds.get(tag, Kind.INLINE)
+        hooks, role = self.hooks_of_all, None
         names = element.keys()  # most elements have no attribute: one look spares many
-        asked = profile.classes is None or ("class" in names and profile.classes(element.get("class", "")))
-        if tag in self.skipped or (asked and profile.chrome is not None and profile.chrome(element)):
+        if names:
+            known = self.profile.classes
+            if known is not None and "class" in names and known(element.get("class", "")):
+                hooks = self.profile
+            if "role" in names:
+                role = element.get("role")
+        if kind == Kind.SKIPPED or (hooks.chrome is not None and hooks.chrome(element)):
             if tag in BLOCK_TAGS:  # not content, but it stands between the lines around it
                 self._flush()
             return False
-        if tag in BLOCK_TAGS:
-            return self._block(tag, element, profile if asked else DEFAULT, element.get("role") if "role" in names else None)
-        if tag == "br":
-            self.buffer.append(BREAK)
-            return False
-        text = element.text
-        if text and (self.buffer or not text.isspace()):
-            self.buffer.append(text)
-        children = children_of(element)
-        if not children:
-            return False
-        self.frames.append(_Frame(element, iter(children)))
-        return True
+        if kind >= Kind.BLOCK:
+            if self.buffer:
+                self._flush()
+            return self._block(tag, kind, element, hooks, role)
+        if kind == Kind.INLINE:
+            text = element.text
+            if text and (self.buffer or not text.isspace()):
+                self.buffer.append(text)
+            children = children_of(element)
+            if not children:
+                return False
+            self.frames.append((element, iter(children), None, None))
+            return True
+        self.buffer.append(BREAK if kind == Kind.BREAK else f" {alternative_text(element)} ")
+        return False
 
-    def _block(self, tag: str, element: etree._Element, profile: MarkupProfile, role: str | None) -> bool:
-        """Read a block element, asking the hooks of ``profile`` what it is; ``True`` when its children are still to come."""
-        if self.buffer:
-            self._flush()
-        code = profile.code(element) if profile.code is not None else None
+    def _block(self, tag: str, kind: int, element: etree._Element, hooks: MarkupProfile, role: str | None) -> bool:
+        """Read a block element, asking ``hooks`` what it is; ``True`` when its children are still to come."""
+        code = hooks.code(element) if hooks.code is not None else None
         if code is not None or tag == "pre":
             self._code(element, code)
             return False
@@ -131,32 +137,21 @@ class _Walker:
                 return False
             if role == "tabpanel":
                 self._tab_label()
-        note = profile.note(element) if profile.note is not None else None
+        note = hooks.note(element) if hooks.note is not None else None
         before = self.context
         leave: Callable[[], None] | None = None
         children = children_of(element)
         if note is not None:
             self._note(note)
-        elif tag in _WITH_CONTEXT:
-            if tag in _CELL_TAGS and before.table is not None:
-                holder = self._sole_paragraph(element, children) if children else element
-                if holder is not None:
-                    _add_cell(before.table, tag, element, collapsed(holder.text or ""))
-                    return False
-            leave = self._open(tag, element)
-            if (
-                tag == "tr"
-                and before.table is not None
-                and leave is not None
-                and self._plain_row(element, children, before.table)
-            ):
-                leave()
+        elif kind == Kind.STRUCTURE:
+            if before.table is not None and self._bare_cells(tag, element, children, before.table):
                 return False
+            leave = self._open(tag, element)
         text = element.text
         if children:
             if text and not text.isspace():
                 self.buffer.append(text)
-            self.frames.append(_Frame(element, iter(children), before, leave))
+            self.frames.append((element, iter(children), before, leave))
             return True
         if text and (text := collapsed(text)):
             emit_text(self.context, text, self.out)
@@ -165,15 +160,17 @@ class _Walker:
             leave()
         return False
 
-    def _end(self, frame: _Frame) -> None:
-        if self.buffer and frame.before is not None:
+    def _end(self, before: Context | None, leave: Callable[[], None] | None) -> None:
+        """End the innermost open element."""
+        if self.buffer and before is not None:
             self._flush()
-        while frame.tabs:  # a tab bar whose panels are not in the page
-            emit_text(self.context, frame.tabs.popleft(), self.out)
-        if frame.before is not None:
-            self.context = frame.before
-        if frame.leave is not None:
-            frame.leave()
+        labels = self.tabs.pop(len(self.frames), None) if self.tabs else None
+        while labels:  # a tab bar whose panels are not in the page
+            emit_text(self.context, labels.popleft(), self.out)
+        if before is not None:
+            self.context = before
+        if leave is not None:
+            leave()
 
     def _open(self, tag: str, element: etree._Element) -> Callable[[], None] | None:
         """Change the context for an element that has one of its own; the result is done after the context was restored."""
@@ -209,7 +206,7 @@ class _Walker:
             language = code.language or self.profile.language
             emit(self.context, Block("code", code.text, language=language, title=code.title), self.out)
         if code.last is not None and self.frames:
-            for sibling in self.frames[-1].children:
+            for sibling in self.frames[-1][1]:
                 if sibling is code.last:
                     if sibling.tail:
                         self.buffer.append(sibling.tail)
@@ -223,15 +220,13 @@ class _Walker:
 
     def _tablist(self, element: etree._Element) -> None:
         labels = [text_of(tab) for tab in element.iterdescendants(etree.Element) if tab.get("role") == "tab"]
-        if self.frames:
-            self.frames[-1].tabs = deque(label for label in labels if label)
+        self.tabs[len(self.frames)] = deque(label for label in labels if label)
 
     def _tab_label(self) -> None:
         """Show the label of the panel about to be read: the next one of the nearest tab bar."""
-        for frame in reversed(self.frames):
-            if frame.tabs:
-                emit_text(self.context, frame.tabs.popleft(), self.out)
-                return
+        nearest = max((level for level, labels in self.tabs.items() if labels), default=None)
+        if nearest is not None:
+            emit_text(self.context, self.tabs[nearest].popleft(), self.out)
 
     # -- tables -----------------------------------------------------------------------------------------------------------
 
@@ -245,7 +240,7 @@ class _Walker:
 
         def leave() -> None:
             if outer.lines is not None and outer.table is not None:
-                outer.table.after.extend(builder.blocks())
+                outer.table.add_nested(builder.blocks())
                 return
             for block in builder.blocks():
                 emit(outer, block, self.out)
@@ -264,29 +259,39 @@ class _Walker:
         self.context = Context(table=builder, lines=lines)
         return lambda: _add_cell(builder, tag, element, "\n".join(lines))
 
-    def _plain_row(self, row: etree._Element, children: list[etree._Element], builder: TableBuilder) -> bool:
-        """Read a row of nothing but bare cells at once, the bulk of any large table; ``False`` when there is more in it."""
-        if not self.known_by_class or (row.text and not row.text.isspace()):
+    def _bare_cells(self, tag: str, element: etree._Element, children: list[etree._Element], builder: TableBuilder) -> bool:
+        """Read a cell of nothing but text, or a row of nothing but such cells, at once: the bulk of any large table.
+
+        ``False`` when there is more in it.
+        """
+        if tag in _CELL_TAGS:
+            holder = self._holder(element, children)
+            if holder is not None:
+                _add_cell(builder, tag, element, collapsed(holder.text or ""))
+            return holder is not None
+        if tag != "tr" or self.profile.classes is None or (element.text and not element.text.isspace()):
             return False
         cells: list[tuple[str, bool]] = []
         for cell in children:
-            inner = children_of(cell)
-            holder = self._sole_paragraph(cell, inner) if inner else cell
+            holder = self._holder(cell, children_of(cell))
             if cell.tag not in _CELL_TAGS or holder is None or cell.keys() or (cell.tail and not cell.tail.isspace()):
                 return False
             cells.append((holder.text or "", cell.tag == "th"))
+        end_row = self._row(element, builder)
         for text, header in cells:
             builder.add_cell(collapsed(text), colspan=1, rowspan=1, header=header)
+        end_row()
         return True
 
-    def _sole_paragraph(self, cell: etree._Element, children: list[etree._Element]) -> etree._Element | None:
-        """Return the bare paragraph that is all there is in a cell, as Flare writes most cells: it reads like the cell's own
-        text, and no hook knows it."""
-        if len(children) != 1 or not self.known_by_class:
-            return None
+    def _holder(self, cell: etree._Element, children: list[etree._Element]) -> etree._Element | None:
+        """Return the element whose text is all there is in a cell: the cell, or the bare paragraph that Flare puts into most
+        cells and that no hook knows."""
+        if not children:
+            return cell
         inner = children[0]
-        around = f"{cell.text or ''}{inner.tail or ''}"
-        return inner if inner.tag == "p" and not len(inner) and not inner.keys() and not around.strip() else None
+        if len(children) > 1 or inner.tag != "p" or self.profile.classes is None or len(inner) or inner.keys():
+            return None
+        return inner if not f"{cell.text or ''}{inner.tail or ''}".strip() else None
 
 
 def _add_cell(builder: TableBuilder, tag: str, element: etree._Element, text: str) -> None:

@@ -24,7 +24,7 @@ from mdit_py_plugins.tasklists import tasklists_plugin
 from bbj_pipeline.sources.markup import Code, MarkupProfile, Note, text_of
 from bbj_pipeline.sources.markup.elements import VOID_TAGS
 from bbj_pipeline.sources.mdx.jsx import JsxTag, expression_text, tab_labels
-from bbj_pipeline.sources.mdx.rules import install_rules
+from bbj_pipeline.sources.mdx.rules import IsMdx, install_rules
 
 __all__ = ["MAX_NESTING", "Include", "Rendered", "render"]
 
@@ -43,6 +43,7 @@ _TITLE = re.compile(r"""(?:^|\s)title=(?:"([^"]*)"|'([^']*)'|\{["'`]([^"'`]*)["'
 _LANGUAGE = re.compile(r"[\w+#.-]+")
 _DATA_URI = re.compile(r"(data:[\w.+-]+/[\w.+-]+(?:;[\w=.-]+)*;base64,)[A-Za-z0-9+/=]{64,}")
 _NOT_SLUG = re.compile(r"[^\w\- ]")
+_MAX_ADDRESS = 1_000
 _SAFE_ATTRIBUTES = ("id", "colspan", "rowspan", "role")
 _COMPONENT_TEXTS = ("label", "title", "summary")
 """Attributes of components that a reader sees."""
@@ -80,8 +81,9 @@ def render(markdown: str, into: Rendered, *, mdx: bool) -> str:
     """
     source = _DATA_URI.sub(r"\1", markdown)
     env: dict[str, Any] = {"rendered": into}
-    tokens = _parser(mdx=mdx).parse(source, env)
-    if not mdx and any(token.type in ("jsx_block", "esm") for token in tokens):
+    try:
+        tokens = _parser(mdx=mdx).parse(source, env)
+    except IsMdx:
         mdx, env = True, {"rendered": into}
         tokens = _parser(mdx=True).parse(source, env)
     if any(token.level >= MAX_NESTING - 2 for token in tokens):
@@ -119,6 +121,16 @@ def _note_of(element: etree._Element) -> Note | None:
 
 def _nothing(self: RendererHTML, tokens: Sequence[Token], i: int, options: OptionsDict, env: EnvType) -> str:
     return ""
+
+
+def _image(self: RendererHTML, tokens: Sequence[Token], i: int, options: OptionsDict, env: EnvType) -> str:
+    alternative = self.renderInlineAsText(tokens[i].children, options, env)
+    return f'<img src="{_address(str(tokens[i].attrGet("src") or ""))}" alt="{escape(alternative)}">'
+
+
+def _address(source: str) -> str:
+    """Return what is to be known of an image's address; of data in its place not even that."""
+    return "" if source.startswith("data:") else escape(source[:_MAX_ADDRESS])
 
 
 def _fence(self: RendererHTML, tokens: Sequence[Token], i: int, options: OptionsDict, env: EnvType) -> str:
@@ -208,6 +220,8 @@ def _element(tag: JsxTag) -> str:
         return f"</{name}>"
     values = {key.lower(): tag.text(key) or tag.attributes[key].strip("{} ") for key in tag.attributes}
     attributes = "".join(f' {key}="{escape(values[key])}"' for key in _SAFE_ATTRIBUTES if values.get(key))
+    if name == "img":
+        attributes += f' src="{_address(values.get("src", ""))}" alt="{escape(values.get("alt", ""))}"'
     return f"<{name}{attributes}>" + (f"</{name}>" if tag.self_closing and name not in VOID_TAGS else "")
 
 
@@ -256,7 +270,7 @@ _COMPONENTS: dict[str, Callable[[JsxTag, Rendered], str]] = {
 }
 
 _RENDER_RULES: dict[str, Callable[[RendererHTML, Sequence[Token], int, OptionsDict, EnvType], str]] = {
-    "image": _nothing,
+    "image": _image,
     "esm": _nothing,
     "footnote_ref": _nothing,
     "footnote_anchor": _nothing,

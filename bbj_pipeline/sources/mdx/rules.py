@@ -17,7 +17,7 @@ from markdown_it.token import Token
 
 from bbj_pipeline.sources.mdx.jsx import MAX_STATEMENT_LINES, JsxTag, esm_end, match_expression, match_tag
 
-__all__ = ["install_rules"]
+__all__ = ["IsMdx", "install_rules"]
 
 _OPEN = re.compile(r"(:{3,})[ \t]*([A-Za-z][\w-]*)(?:\[(.*)\]|[ \t]+([^{].*?))?[ \t]*(?:\{[^{}]*\})?[ \t]*\Z")
 _CLOSE = re.compile(r":{3,}[ \t]*\Z")
@@ -27,8 +27,15 @@ _MARKDOWN_LINE = re.compile(r"#{1,6}[ \t]+\S|`{3}|~{3}|:{3}")
 _CALLOUT = re.compile(r"[?!]>[ \t]+")
 
 
+class IsMdx(Exception):
+    """Text that was read as plain Markdown has components or ESM statements between its blocks: it is MDX."""
+
+
 def install_rules(md: MarkdownIt, *, mdx: bool) -> None:
-    """Add the rules to ``md``. With ``mdx``, lower-case tags and expressions are JSX too, and indented text is not code."""
+    """Add the rules to ``md``. With ``mdx``, lower-case tags and expressions are JSX too, and indented text is not code.
+
+    Without it, parsing raises ``IsMdx`` as soon as the blocks show that the text is MDX, before any prose is looked into.
+    """
     ends_prose: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     md.block.ruler.before("html_block", "jsx", _jsx_line if not mdx else _jsx_line_mdx, ends_prose)
     md.block.ruler.before("jsx", "admonition", _admonition, ends_prose)
@@ -41,7 +48,14 @@ def install_rules(md: MarkdownIt, *, mdx: bool) -> None:
         md.block.ruler.before("jsx", "expression", _expression_block)
         md.inline.ruler.before("jsx", "expression", _expression_inline)
         md.disable("code")
+    else:
+        md.core.ruler.after("block", "is_mdx", _stop_at_mdx)
     md.core.ruler.after("block", "docusaurus", _headings_and_callouts)
+
+
+def _stop_at_mdx(state: StateCore) -> None:
+    if any(token.type in ("jsx_block", "esm") for token in state.tokens):
+        raise IsMdx
 
 
 def _line(state: StateBlock, number: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from bbj_pipeline.records import Block, RawDocument, Reject, Topic, Unfetched
 from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source, SourceOptions, existing_folder
 from bbj_pipeline.sources.folder import public_url_of, read_folder
-from bbj_pipeline.sources.markup import MarkupError, parse_fragment, to_blocks
+from bbj_pipeline.sources.markup import MarkupError, links_of, parse_fragment, to_blocks
 from bbj_pipeline.sources.mdx import paths
 from bbj_pipeline.sources.mdx.frontmatter import FrontMatter, FrontMatterError, document_metadata, split_front_matter
 from bbj_pipeline.sources.mdx.render import Rendered, render
@@ -40,7 +40,7 @@ class MdxSource(Source[MdxOptions]):
 
     kind = "mdx"
     title = "Docusaurus Markdown"
-    parser_version = "2"
+    parser_version = "3"
     default_doc_type = "concept"
     options_type = MdxOptions
 
@@ -79,6 +79,8 @@ class MdxSource(Source[MdxOptions]):
         metadata = document_metadata(front_matter)
         if encoding != "utf-8":
             metadata["encoding"] = encoding
+        if "in_toc" in raw.metadata:
+            metadata["in_toc"] = raw.metadata["in_toc"]
         try:
             blocks = _blocks(raw, front_matter, read, metadata)
         except RecursionError:
@@ -175,7 +177,10 @@ def _blocks(raw: RawDocument, front_matter: FrontMatter, read: ReadResource, met
     html = render(front_matter.body, rendered, mdx=raw.key.lower().endswith(".mdx"))
     if missing:
         metadata["missing_partials"] = missing
-    return to_blocks(parse_fragment(html), rendered.profile)
+    root = parse_fragment(html)
+    if links := links_of(root):
+        metadata["links"] = links
+    return to_blocks(root, rendered.profile)
 
 
 def _title(key: str, front_matter: FrontMatter, blocks: tuple[Block, ...]) -> str:
@@ -194,4 +199,4 @@ def _decode(content: bytes) -> tuple[str, str]:
             text, encoding = content.decode("utf-8"), "utf-8"
         except UnicodeDecodeError:
             text, encoding = content.decode("cp1252", "replace"), "cp1252"
-    return text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"), encoding
+    return text.replace("\0", " ").replace("\r\n", "\n").replace("\r", "\n"), encoding

@@ -10,19 +10,42 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from bbj_pipeline.sources.replay.server import Answer, serve
 
-__all__ = ["REST_BASES", "WordPressReplay", "serve_wordpress"]
+__all__ = ["REST_BASES", "Recorded", "WordPressReplay", "serve_wordpress"]
 
 REST_BASES = {"post": "posts", "page": "pages", "attachment": "media", "category": "categories", "post_tag": "tags"}
 """The collections whose name in a URL differs from the type's or taxonomy's own name."""
 
 _MAX_PER_PAGE = 100
 _ROOT = "/wp-json/wp/v2"
+
+
+class Recorded(Sequence[Mapping[str, Any]]):
+    """Posts that need not be in memory, and then the terms, as one sequence; a post without a type is a post."""
+
+    def __init__(self, posts: Mapping[str, Mapping[str, Any]], terms: Sequence[Mapping[str, Any]]) -> None:
+        self._posts, self._keys, self._terms = posts, tuple(posts), terms
+
+    def __getitem__(self, place: Any) -> Any:
+        count = len(self._keys)
+        return {"type": "post", **self._posts[self._keys[place]]} if place < count else self._terms[place - count]
+
+    def __len__(self) -> int:
+        return len(self._keys) + len(self._terms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a recorded object stands, and when it changed."""
+
+    position: int
+    changed: datetime | None
 
 
 @contextmanager
@@ -34,22 +57,27 @@ def serve_wordpress(objects: Sequence[Mapping[str, Any]], *, base_path: str = "/
 
 
 class WordPressReplay:
-    """Answers request targets from recorded objects, grouped by their own ``type`` or ``taxonomy``."""
+    """Answers request targets from recorded objects, grouped by their own ``type`` or ``taxonomy``.
+
+    Of ``objects`` only their places are kept; each is looked up when an answer holds it.
+    """
 
     def __init__(self, objects: Sequence[Mapping[str, Any]], *, base_path: str = "") -> None:
         self._root = base_path + _ROOT
         self._types = ["post", "page"]
         self._taxonomies = ["category", "post_tag"]
-        self._collections: dict[str, dict[int, Mapping[str, Any]]] = {}
-        for item in objects:
-            self._add(item)
+        self._objects = objects
+        self._collections: dict[str, dict[int, _Place]] = {}
+        for position, item in enumerate(objects):
+            self._add(item, position)
 
-    def _add(self, item: Mapping[str, Any]) -> None:
+    def _add(self, item: Mapping[str, Any], position: int) -> None:
         name = str(item.get("taxonomy") or item.get("type"))
         known = self._taxonomies if item.get("taxonomy") else self._types
         if name not in known:
             known.append(name)
-        self._collections.setdefault(REST_BASES.get(name, name), {})[int(item["id"])] = item
+        place = _Place(position, _moment(item.get("modified_gmt")))
+        self._collections.setdefault(REST_BASES.get(name, name), {})[int(item["id"])] = place
 
     def answer(self, target: str) -> Answer:
         """Answer one request target."""
@@ -67,11 +95,12 @@ class WordPressReplay:
             return _error(404, "rest_no_route", "No route was found matching the URL and request method.")
         collection = self._collections.get(name, {})
         if identity:
-            item = collection.get(int(identity)) if identity.isdecimal() else None
-            return _json(item) if item is not None else _error(404, "rest_post_invalid_id", "Invalid post ID.")
+            place = collection.get(int(identity)) if identity.isdecimal() else None
+            invalid = _error(404, "rest_post_invalid_id", "Invalid post ID.")
+            return _json(self._objects[place.position]) if place is not None else invalid
         return self._page([collection[number] for number in sorted(collection)], parse_qs(parts.query))
 
-    def _page(self, items: list[Mapping[str, Any]], query: Mapping[str, list[str]]) -> Answer:
+    def _page(self, items: list[_Place], query: Mapping[str, list[str]]) -> Answer:
         """Cut one page out of ``items`` (ascending by id); the default order is descending, as in WordPress by date."""
         per_page, page = (_whole(query.get(name, [default])[-1]) for name, default in (("per_page", "10"), ("page", "1")))
         if per_page is None or not 1 <= per_page <= _MAX_PER_PAGE or page is None or page < 1:
@@ -81,7 +110,7 @@ class WordPressReplay:
         if after and since is None:
             return _error(400, "rest_invalid_param", "Invalid parameter(s): modified_after")
         if since is not None:
-            items = [item for item in items if (changed := _moment(item.get("modified_gmt"))) is None or changed > since]
+            items = [item for item in items if item.changed is None or item.changed > since]
         if query.get("order", ["desc"])[-1] != "asc":
             items = items[::-1]
         pages = -(-len(items) // per_page)
@@ -89,7 +118,7 @@ class WordPressReplay:
             message = "The page number requested is larger than the number of pages available."
             return _error(400, "rest_post_invalid_page_number", message)
         totals = {"X-WP-Total": str(len(items)), "X-WP-TotalPages": str(pages)}
-        chosen = items[(page - 1) * per_page : page * per_page]
+        chosen = [self._objects[place.position] for place in items[(page - 1) * per_page : page * per_page]]
         names = [name.strip() for name in query.get("_fields", [""])[-1].split(",") if name.strip()]
         return _json([_trimmed(item, names) for item in chosen] if names else chosen, totals)
 

@@ -8,7 +8,7 @@ not done here.
 from __future__ import annotations
 
 import hashlib
-import re
+import logging
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,23 +17,25 @@ from dataclasses import dataclass, field
 from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import RawDocument, Reject, Unfetched
 from bbj_pipeline.sources.contract import EarlierExport
-from bbj_pipeline.sources.http import Gone, HttpClient, Refused, Reply, SiteFault
+from bbj_pipeline.sources.http import Gone, HttpClient, Refused, SiteFault
 from bbj_pipeline.sources.http.spool import Spool
 from bbj_pipeline.sources.markup import MarkupError, parse_document, text_of
 from bbj_pipeline.sources.web_crawl.addresses import Scope
+from bbj_pipeline.sources.web_crawl.asking import Answer, ask
 from bbj_pipeline.sources.web_crawl.choice import Choice, labels_of
-from bbj_pipeline.sources.web_crawl.frontier import Frontier, Place
+from bbj_pipeline.sources.web_crawl.frontier import Frontier, Listing, Place
 from bbj_pipeline.sources.web_crawl.page import canonical_url, content_root, links
 
 __all__ = ["Bounds", "Crawl"]
 
+log = logging.getLogger(__name__)
+
 _PAGE_TYPES = frozenset(("text/html", "application/xhtml+xml", ""))
 _ACCEPT = "text/html,application/xhtml+xml"
-_CHARSET = re.compile(r"charset\s*=\s*\"?([\w.:-]+)", re.I)
 _SITE_IS_DOWN = 5
 """So many pages in a row without an answer, each after all its attempts, are a site that is down, not bad pages."""
-_VALIDATORS = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
-_MAX_VALIDATOR = 512
+_DEPLOYMENT_IS_BROKEN = 5
+"""So many pages that are linked and all answer 404, while the start page answers, are sooner a fault than pages taken away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +46,6 @@ class Bounds:
     depth: int
     page_bytes: int
     concurrency: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """A page as it came, or as the earlier export holds it when the site says that it did not change."""
-
-    url: str
-    media_type: str
-    charset: str | None
-    content: bytes
-    validators: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +72,11 @@ class Crawl:
     spool: Spool
     earlier: EarlierExport
     _pages: dict[str, _Page] = field(default_factory=dict)
+    _gone: set[str] = field(default_factory=set)
     _failures: int = 0
 
     def __post_init__(self) -> None:
-        self._frontier = Frontier(self.client, self.scope, self.choice, self.bounds.depth)
+        self._frontier = Frontier(self.client, self.scope, self.choice, self.bounds.depth, self.spool, self.earlier)
 
     def records(self) -> Iterator[RawDocument | Reject | Unfetched]:
         """Read the site, then yield its pages sorted by key.
@@ -99,8 +91,13 @@ class Crawl:
             problems[key] = Unfetched(key, f"the crawl stops after {self.bounds.pages} pages; raise max_pages")
         if not self._pages:
             raise SourceUnavailable(f"no page of {self.scope.start} could be read", remedy="check robots.txt and the URL")
-        for key in sorted(self._pages.keys() | problems.keys()):
-            yield self._raw(key, self._pages[key]) if key in self._pages else problems[key]
+        self._judge_gone()
+        listings = self._frontier.listings
+        for key in sorted(self._pages.keys() | problems.keys() | listings.keys()):
+            if key in self._pages:
+                yield self._raw(key, self._pages[key])
+            else:
+                yield problems[key] if key in problems else self._listing(key, listings[key])
 
     # -- reading ----------------------------------------------------------------------------------------------------------
 
@@ -109,7 +106,7 @@ class Crawl:
 
         What is asked for next depends on answers already taken, never on which of the others came first.
         """
-        waiting: deque[tuple[Place, Future[_Answer]]] = deque()
+        waiting: deque[tuple[Place, Future[Answer]]] = deque()
         pool = ThreadPoolExecutor(self.bounds.concurrency, thread_name_prefix="crawl")
         try:
             while True:
@@ -123,24 +120,9 @@ class Crawl:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _fetch(self, url: str) -> _Answer:
+    def _fetch(self, url: str) -> Answer:
         """Ask for a page, in a thread of the pool; unchanged means the bytes of the earlier export."""
-        known: dict[str, RawDocument] = {}
-
-        def conditions(target: str) -> Mapping[str, str]:
-            document = self._earlier_of(target)
-            if document is None or document.validators.get("url") != target:
-                return {}
-            known[target] = document
-            return {header: document.validators[name] for name, header in _VALIDATORS.items() if name in document.validators}
-
-        reply = self.client.get(url, accept=_ACCEPT, max_bytes=self.bounds.page_bytes, conditions=conditions)
-        if reply.status != 304:
-            charset = _CHARSET.search(reply.headers.get("content-type", ""))
-            return _Answer(reply.url, reply.media_type, charset[1] if charset else None, reply.content, _validators(reply))
-        same = known[reply.url]
-        charset_then = same.metadata.get("charset")
-        return _Answer(reply.url, "", charset_then, same.content, {**same.validators, **_validators(reply)})
+        return ask(self.client, url, self._earlier_of, accept=_ACCEPT, max_bytes=self.bounds.page_bytes)
 
     def _earlier_of(self, url: str) -> RawDocument | None:
         key = self.scope.key(url)
@@ -149,12 +131,13 @@ class Crawl:
 
     # -- one page ---------------------------------------------------------------------------------------------------------
 
-    def _visit(self, place: Place, coming: Future[_Answer]) -> None:
+    def _visit(self, place: Place, coming: Future[Answer]) -> None:
         try:
             answer = coming.result()
         except Gone:
             if place.url == self.scope.start:
                 raise SourceUnavailable(f"there is no page at {place.url}", remedy='check "url" in sources.yaml') from None
+            self._gone.add(place.key)
         except Refused as error:
             self._refused(place, error)
         except SourceUnavailable as error:
@@ -184,9 +167,9 @@ class Crawl:
         document = self._earlier_of(place.url)
         if document is not None:
             url = document.validators.get("url", place.url)
-            self._read(_Answer(url, "", document.metadata.get("charset"), document.content, {}), place.depth)
+            self._read(Answer(url, "", document.metadata.get("charset"), document.content, {}), place.depth)
 
-    def _accept(self, place: Place, answer: _Answer) -> None:
+    def _accept(self, place: Place, answer: Answer) -> None:
         final = self.scope.key(answer.url)
         if final is None or not self._frontier.wants(final):
             if place.key == self.scope.key(self.scope.start):
@@ -202,7 +185,7 @@ class Crawl:
             return
         self._pages[final] = self._read(answer, place.depth)
 
-    def _read(self, answer: _Answer, depth: int) -> _Page:
+    def _read(self, answer: Answer, depth: int) -> _Page:
         """Put the page aside and queue what it links to."""
         ticket = self.spool.put(answer.content)
         try:
@@ -215,7 +198,28 @@ class Crawl:
         text_hash = hashlib.sha256(text_of(content_root(root)).encode()).hexdigest()
         return _Page(answer.url, ticket, answer.validators, answer.charset, labels_of(root), canonical, text_hash)
 
+    def _judge_gone(self) -> None:
+        """Say which addresses answered 404 or 410. Where nothing but the start page is left, doubt that they are gone.
+
+        If they are many, or the sitemap lists them, they are then ``Unfetched``. What an earlier export held decides nothing
+        here: fewer are gone, and how many may go at once is judged where rows are deleted.
+        """
+        gone = sorted(self._gone - self._pages.keys())
+        if not gone:
+            return
+        shown = ", ".join(gone[:5]) + (", …" if len(gone) > 5 else "")
+        log.warning("%s: %d addresses that are linked or listed answer 404 or 410: %s", self.scope.start, len(gone), shown)
+        alone = len({page.text_hash for page in self._pages.values()}) == 1  # the start page, by all of its addresses
+        if alone and (len(gone) >= _DEPLOYMENT_IS_BROKEN or any(key in self._frontier.listed for key in gone)):
+            reason = "404, like every page but the start page: sooner a broken deployment than pages that were taken away"
+            self._frontier.problems.update({key: Unfetched(key, reason) for key in gone})
+
     # -- what is handed on ------------------------------------------------------------------------------------------------
+
+    def _listing(self, url: str, listing: Listing) -> RawDocument:
+        """Return robots.txt or a sitemap: no document, kept so that the next crawl may ask whether it changed."""
+        content = self.spool.get(listing.ticket)
+        return RawDocument(url, content, listing.media_type, "resource", validators=listing.validators)
 
     def _original_of(self, key: str, page: _Page) -> str | None:
         """Return the key of the page that is this one's canonical form and really says the same, if there is one."""
@@ -237,10 +241,3 @@ class Crawl:
             metadata={name: value for name, value in metadata.items() if value},
             validators=page.validators,
         )
-
-
-def _validators(reply: Reply) -> dict[str, str]:
-    """Return what the site wants to hear next time, and the URL it said that of: a validator is one URL's own."""
-    named = {name: reply.headers.get(name, "") for name in _VALIDATORS}
-    usable = {name: value for name, value in named.items() if 0 < len(value) <= _MAX_VALIDATOR}
-    return {"url": reply.url, **usable} if usable else {}

@@ -7,24 +7,29 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import Reject, Unfetched
+from bbj_pipeline.sources.contract import EarlierExport
 from bbj_pipeline.sources.http import USER_AGENT, Gone, HttpClient, Refused, origin_of
+from bbj_pipeline.sources.http.spool import Spool
 from bbj_pipeline.sources.http.urls import url_path
 from bbj_pipeline.sources.web_crawl.addresses import Scope, is_page_address, joined
+from bbj_pipeline.sources.web_crawl.asking import ask
 from bbj_pipeline.sources.web_crawl.choice import Choice
 from bbj_pipeline.sources.web_crawl.robots import NOTHING_ALLOWED, Robots, parse_robots
 from bbj_pipeline.sources.web_crawl.sitemap import parse_sitemap
 
-__all__ = ["Frontier", "Place"]
+__all__ = ["Frontier", "Listing", "Place"]
 
 log = logging.getLogger(__name__)
 
 _AGENT = USER_AGENT.partition("/")[0]
 _MAX_SITEMAPS = 200
 _MAX_QUEUED = 500_000
+_MAX_ROBOTS_BYTES = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +41,31 @@ class Place:
     depth: int
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A robots.txt or a sitemap that the site can be asked about again: where its bytes wait, and its validators."""
+
+    ticket: tuple[int, int]
+    media_type: str
+    validators: Mapping[str, str]
+
+
 @dataclass
 class Frontier:
-    """The places of one crawl, each once; ``problems`` are those that will not be read, ``listed`` the sitemaps' dates."""
+    """The places of one crawl, each once; ``problems`` are those that will not be read, ``listed`` the sitemaps' dates.
+
+    ``listings`` are the files that were read here, by URL: no page has a key of that form.
+    """
 
     client: HttpClient
     scope: Scope
     choice: Choice
     max_depth: int
+    spool: Spool
+    earlier: EarlierExport
     problems: dict[str, Reject | Unfetched] = field(default_factory=dict)
     listed: dict[str, str | None] = field(default_factory=dict)
+    listings: dict[str, Listing] = field(default_factory=dict)
     _queue: deque[Place] = field(default_factory=deque)
     _known: set[str] = field(default_factory=set)
     _robots: dict[str, Robots] = field(default_factory=dict)
@@ -113,13 +133,21 @@ class Frontier:
     def _read_robots(self, url: str) -> None:
         """Read robots.txt (RFC 9309): none means everything is allowed, a server that fails means nothing may be read now."""
         try:
-            robots = parse_robots(self.client.get(joined(url, "/robots.txt") or "", max_bytes=5_000_000).content, _AGENT)
+            content = self._file(joined(url, "/robots.txt") or "", "text/plain", accept="*/*", max_bytes=_MAX_ROBOTS_BYTES)
+            robots = parse_robots(content, _AGENT)
         except (Gone, Refused):
             robots = Robots()
         self._robots[_host(url)] = robots
         for origin in (f"{scheme}://{_host(url)}" for scheme in ("http", "https")):
             if origin not in self.client.routes:  # a replay asks nobody's server
                 self.client.delays[origin] = robots.delay
+
+    def _file(self, url: str, media_type: str, *, accept: str, max_bytes: int) -> bytes:
+        """Read a file that is no page; one with validators is kept, so that the next crawl has only to ask for changes."""
+        answer = ask(self.client, url, lambda _: self.earlier.get(url), accept=accept, max_bytes=max_bytes)
+        if answer.validators:
+            self.listings[url] = Listing(self.spool.put(answer.content), media_type, answer.validators)
+        return answer.content
 
     # -- sitemaps ---------------------------------------------------------------------------------------------------------
 
@@ -137,7 +165,8 @@ class Frontier:
                 break
             seen.add(url)
             try:
-                found = parse_sitemap(self.client.get(url, accept="application/xml,text/xml,*/*").content)
+                accept, most = "application/xml,text/xml,*/*", self.client.limits.max_bytes
+                found = parse_sitemap(self._file(url, "application/xml", accept=accept, max_bytes=most))
             except Gone:
                 continue
             except (Refused, ValueError) as error:

@@ -73,7 +73,7 @@ class WebCrawlSource(Source[WebCrawlOptions]):
 
     kind = "web_crawl"
     title = "Web crawl"
-    parser_version = "3"
+    parser_version = "4"
     options_type = WebCrawlOptions
 
     def export(
@@ -82,7 +82,7 @@ class WebCrawlSource(Source[WebCrawlOptions]):
         """Yield one document a page. Key: the relative path in a folder (``path``), the URL path otherwise.
 
         The error page, the search page, a page under a second address and pages of versions or locales that are not chosen
-        are resources: part of the site, no topics.
+        are resources: part of the site, no topics. So are robots.txt and the sitemaps of a live site, by their URLs.
         """
         if options.path is not None:
             yield from read_folder(recorded_folder(options, "web_crawl"), options.public_url, options.choice)
@@ -113,7 +113,7 @@ def _crawled(
         HttpClient(scope.origins, trusted=trusted, routes=routes, limits=options.limits, delay=options.pause) as client,
     ):
         for record in Crawl(client, scope, bounds, options.choice, spool, earlier).records():
-            if isinstance(record, RawDocument) and options.public_url is not None:
+            if isinstance(record, RawDocument) and record.url is not None and options.public_url is not None:
                 yield replace(record, url=public_address(options.public_url, scope.inside(record.key)))
             else:
                 yield record

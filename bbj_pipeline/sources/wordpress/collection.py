@@ -6,7 +6,7 @@ read in smaller and smaller ones until the object that breaks it stands alone. W
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -55,40 +55,50 @@ class Api:
 class Collection:
     """What came of a collection: objects by id, those without one by their place, and what did not come.
 
+    ``items`` may be kept on disk: only ids are looked at here, and an object is put in as soon as its page came.
     ``lost`` are ids of objects the site fails to give; ``lost_places`` their places (from 1, by id) where it does not even
     say the id. ``missing`` says how far the objects fall short of the site's own count, if they do.
     """
 
-    items: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    items: MutableMapping[int, Mapping[str, Any]] = field(default_factory=dict)
     strangers: dict[str, Any] = field(default_factory=dict)
     lost: set[int] = field(default_factory=set)
     lost_places: set[int] = field(default_factory=set)
     missing: str | None = None
 
 
-def read_collection(api: Api, base: str, **query: str) -> Collection:
-    """Read a collection until as many different objects came as the site counts, in a few passes at most.
+def read_collection(
+    api: Api, base: str, items: MutableMapping[int, Mapping[str, Any]] | None = None, **query: str
+) -> Collection:
+    """Read a collection into ``items`` until as many different objects came as the site counts, in a few passes at most.
 
     An object deleted between two pages moves its followers one place forward and hides one of them: hence the passes.
     Raises ``Gone`` when there is no such collection, ``CollectionRefused`` when the site answers the query with an error of
     its own, and ``SourceUnavailable`` when the end cannot be reached.
     """
-    found = Collection()
+    found = Collection() if items is None else Collection(items)
     for _ in range(_PASSES):
         pages = _Pages(api, base, query)
-        for number, items in enumerate(pages, start=1):
-            for position, item in enumerate(items):
-                identity = item.get("id") if isinstance(item, Mapping) else None
-                if not isinstance(identity, int):
-                    found.strangers[f"{number}.{position}"] = item
-                else:
-                    found.items[identity] = item
+        for number, page in enumerate(pages, start=1):
+            for position, item in enumerate(page):
+                _file(item, f"{number}.{position}", found)
         came = len(found.items) + len(found.strangers) + len(pages.lost)
         found.missing = f"the site counts {pages.total} objects and gave {came}" if came < pages.total else None
         found.lost, found.lost_places = _identified(api, base, query, pages.lost, found)
         if found.missing is None:
             break
     return found
+
+
+def _file(item: Any, place: str, found: Collection) -> None:
+    identity = item.get("id") if isinstance(item, Mapping) else None
+    if not isinstance(identity, int):
+        found.strangers[place] = item
+        return
+    try:
+        found.items[identity] = item
+    except RecursionError:  # too deep to be written down; whoever files it says so
+        found.strangers[place] = item
 
 
 def _identified(

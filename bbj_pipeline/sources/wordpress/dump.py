@@ -15,37 +15,11 @@ from typing import Any
 from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import Reject
 from bbj_pipeline.sources.folder import by_key, refusal
-from bbj_pipeline.sources.http.spool import Spool
 from bbj_pipeline.sources.wordpress.shapes import canonical, shape_of, term_key, term_record, version_rank
 
-__all__ = ["Objects", "SpooledPosts", "read_dump"]
+__all__ = ["Objects", "read_dump"]
 
 _IGNORED = frozenset({"robots.txt", "readme.md", "readme.txt", "license", "license.txt", "thumbs.db"})
-
-
-class SpooledPosts(MutableMapping[str, Mapping[str, Any]]):
-    """Posts by key, kept on disk: which version of a post counts is known when the last file was read, and a dump may be
-    larger than memory."""
-
-    def __init__(self, spool: Spool) -> None:
-        self._spool = spool
-        self._tickets: dict[str, tuple[int, int]] = {}
-
-    def __setitem__(self, key: str, item: Mapping[str, Any]) -> None:
-        self._tickets[key] = self._spool.put(canonical(item))
-
-    def __getitem__(self, key: str) -> Mapping[str, Any]:
-        item: Mapping[str, Any] = json.loads(self._spool.get(self._tickets[key]))
-        return item
-
-    def __delitem__(self, key: str) -> None:
-        del self._tickets[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tickets)
-
-    def __len__(self) -> int:
-        return len(self._tickets)
 
 
 @dataclass
@@ -132,7 +106,7 @@ def _add_file(objects: Objects, key: str, content: bytes) -> None:
         for number, item in enumerate(value):
             objects.add(item, key if len(value) == 1 else f"{key}#{number}")
         if not value:
-            objects.resources[key] = b"[]"
+            objects.reject(key, "empty-page", "a recorded page of a collection without a single object: nothing to index")
         return
     objects.add(value, key)
 

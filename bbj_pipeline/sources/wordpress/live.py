@@ -7,7 +7,7 @@ for in full. Paging belongs to ``collection``; nothing is parsed here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -16,10 +16,12 @@ from bbj_pipeline.errors import ConfigurationError, SourceUnavailable
 from bbj_pipeline.records import Unfetched
 from bbj_pipeline.sources.contract import EarlierExport
 from bbj_pipeline.sources.http import Gone, HttpClient, Refused
+from bbj_pipeline.sources.http.spool import Spool
 from bbj_pipeline.sources.replay.wordpress import REST_BASES
 from bbj_pipeline.sources.wordpress.collection import Api, Collection, CollectionRefused, read_collection
 from bbj_pipeline.sources.wordpress.dump import Objects
 from bbj_pipeline.sources.wordpress.shapes import gmt_as_iso, term_key
+from bbj_pipeline.sources.wordpress.spooled import SpooledObjects
 
 __all__ = ["Reading", "read_site"]
 
@@ -36,9 +38,12 @@ class Reading:
     validators: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-def read_site(client: HttpClient, site: str, types: tuple[str, ...], earlier: EarlierExport, *, refetch_days: int) -> Reading:
+def read_site(
+    client: HttpClient, site: str, types: tuple[str, ...], earlier: EarlierExport, spool: Spool, *, refetch_days: int
+) -> Reading:
     """Read all documents of ``types`` (names or REST bases) and the terms of the site at ``site``.
 
+    Posts are put into ``spool`` as their page comes: memory holds one page, and the keys and times of all posts.
     ``unfetched`` names posts and terms that did not come, and collections of which fewer objects came than the site says it
     has. A post that came ``refetch_days`` ago is asked for again even if it says that it did not change.
     Raises ``SourceUnavailable`` when a listing cannot be completed and ``ConfigurationError`` for a type the site does not
@@ -46,7 +51,8 @@ def read_site(client: HttpClient, site: str, types: tuple[str, ...], earlier: Ea
     """
     api, known = _discover(client, site.rstrip("/").removesuffix("/wp-json"))
     today = datetime.fromtimestamp(client.clock.now(), UTC).date()
-    reader = _Reader(api, site, earlier, today, timedelta(days=refetch_days))
+    objects = Objects(SpooledObjects(spool))
+    reader = _Reader(api, site, earlier, today, timedelta(days=refetch_days), Reading(objects))
     for name in types:
         base = known.get(name, REST_BASES.get(name, name))
         try:
@@ -92,47 +98,58 @@ class _Reader:
     earlier: EarlierExport
     today: date
     refetch: timedelta
-    result: Reading = field(default_factory=Reading)
+    result: Reading
 
     def read_type(self, name: str, base: str) -> None:
         """Read one type: its changes since the earlier export where that is possible, all of it otherwise."""
-        if not (self.earlier and self._read_changes(name, base)):
-            self._keep(name, read_collection(self.api, base), {})
+        with Spool() as spool:  # beside the result's: a reading that is given up leaves nothing
+            if self.earlier and self._read_changes(name, base, spool):
+                return
+        with Spool() as spool:
+            self._keep(name, read_collection(self.api, base, SpooledObjects(spool)), {})
 
-    def _read_changes(self, name: str, base: str) -> bool:
+    def _read_changes(self, name: str, base: str, spool: Spool) -> bool:
         """List all keys, fetch the posts that changed, and take the others from the earlier export.
 
         False means that nothing was kept and the whole type must be read: the site cannot answer the queries, does not say
         when posts changed, or does not give those that did.
         """
-        keys = self._asked(base, _fields=_KEYS)
+        keys = self._asked(base, SpooledObjects(spool), _fields=_KEYS)
         if keys is None:
             return False
-        if any("title" in item for item in keys.items.values()):  # _fields is ignored: these are the posts themselves
-            self._keep(name, keys, {})
-            return True
-        same = {identity: known for identity, item in keys.items.items() if (known := self._unchanged(item)) is not None}
-        stale = {identity: item for identity, item in keys.items.items() if identity not in same}
+        posts: SpooledObjects[int] = SpooledObjects(spool)
+        validators: dict[int, Mapping[str, str]] = {}
+        stale: dict[int, str | None] = {}
+        for identity, item in keys.items.items():
+            if "title" in item:  # _fields is ignored: these are the posts themselves
+                self._keep(name, keys, {})
+                return True
+            known = self._unchanged(item)
+            if known is None:
+                stale[identity] = gmt_as_iso(item.get("modified_gmt"))
+            else:
+                posts[identity], validators[identity] = known
         changes = Collection()
         if stale:
-            since = _just_before(gmt_as_iso(item.get("modified_gmt")) for item in stale.values())
-            found = self._asked(base, modified_after=since) if same and since is not None else None
+            since = _just_before(stale.values())
+            found = self._asked(base, SpooledObjects(spool), modified_after=since) if posts and since is not None else None
             if found is None or not stale.keys() <= found.items.keys() | found.lost:
                 return False
             changes = found
-        posts = {**{identity: post for identity, (post, _) in same.items()}, **changes.items}
-        validators = {identity: known for identity, (_, known) in same.items() if identity not in changes.items}
+        for identity, item in changes.items.items():
+            posts[identity] = item
+            validators.pop(identity, None)
         lost = keys.lost | changes.lost
         self._keep(name, Collection(posts, keys.strangers, lost, keys.lost_places, keys.missing), validators)
         return True
 
-    def _asked(self, base: str, **query: str) -> Collection | None:
+    def _asked(self, base: str, items: SpooledObjects[int], **query: str) -> Collection | None:
         """Return the collection with this query; ``None`` where a site, or a guard before it, cannot answer it.
 
         Whether it is the query or the site that fails, the full reading will tell. A site that asks for patience gets it.
         """
         try:
-            return read_collection(self.api, base, **query)
+            return read_collection(self.api, base, items, **query)
         except SourceUnavailable as error:
             if error.retry_after is not None:
                 raise
@@ -194,7 +211,7 @@ class _Reader:
                 objects.add(json.loads(known.content), known.key)
 
 
-def _just_before(moments: Iterator[str | None]) -> str | None:
+def _just_before(moments: Iterable[str | None]) -> str | None:
     """Return the second before the earliest of ``moments`` (ISO 8601 UTC): the site gives what changed *after* it.
 
     ``None`` when one of them is not known.

@@ -5,7 +5,7 @@ Reading a dump, asking a site and parsing HTML are the modules beside this one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic import Field
@@ -14,11 +14,12 @@ from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
 from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source
 from bbj_pipeline.sources.http import HttpClient, NetworkOptions, origin_of, recorded_folder
 from bbj_pipeline.sources.http.spool import Spool
-from bbj_pipeline.sources.replay.wordpress import serve_wordpress
-from bbj_pipeline.sources.wordpress.dump import SpooledPosts, read_dump
+from bbj_pipeline.sources.replay.wordpress import Recorded, serve_wordpress
+from bbj_pipeline.sources.wordpress.dump import read_dump
 from bbj_pipeline.sources.wordpress.live import Reading, read_site
 from bbj_pipeline.sources.wordpress.parse import parse_post
 from bbj_pipeline.sources.wordpress.shapes import canonical, gmt_as_iso, term_key
+from bbj_pipeline.sources.wordpress.spooled import SpooledObjects
 
 __all__ = ["WordPressOptions", "WordPressSource"]
 
@@ -49,7 +50,7 @@ class WordPressSource(Source[WordPressOptions]):
 
     kind = "wordpress"
     title = "WordPress REST API"
-    parser_version = "2"
+    parser_version = "3"
     options_type = WordPressOptions
 
     def export(
@@ -57,11 +58,11 @@ class WordPressSource(Source[WordPressOptions]):
     ) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield one document a post (key: its id), terms as resources ``term/<taxonomy>/<id>``, and everything else that a
         dump holds as a resource or a reject under its file's path."""
-        if options.path is None:
-            yield from _records(_read(options, earlier))
-            return
         with Spool() as spool:
-            yield from _records(Reading(read_dump(recorded_folder(options, "wordpress"), SpooledPosts(spool))))
+            if options.path is None:
+                yield from _records(_read(options, earlier, spool))
+            else:
+                yield from _records(Reading(read_dump(recorded_folder(options, "wordpress"), SpooledObjects(spool))))
 
     def parse(self, raw: RawDocument, options: WordPressOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield the topic of one post, or the reject that says why there is none."""
@@ -79,33 +80,32 @@ def _records(reading: Reading) -> Iterator[RawDocument | Reject | Unfetched]:
         yield records[key] if item is None else _raw(key, item, objects.terms, reading.validators.get(key, {}))
 
 
-def _read(options: WordPressOptions, earlier: EarlierExport) -> Reading:
+def _read(options: WordPressOptions, earlier: EarlierExport, spool: Spool) -> Reading:
     if options.url is not None:
         host = origin_of(options.url).partition("//")[2]
         origins = frozenset((f"http://{host}", f"https://{host}"))  # sites move from http to https by redirect
         with HttpClient(origins, trusted=origins, limits=options.limits, delay=options.pause) as client:
-            return read_site(client, options.url, options.types, earlier, refetch_days=options.refetch_days)
-    return _replayed(options, earlier)
+            return read_site(client, options.url, options.types, earlier, spool, refetch_days=options.refetch_days)
+    return _replayed(options, earlier, spool)
 
 
-def _replayed(options: WordPressOptions, earlier: EarlierExport) -> Reading:
+def _replayed(options: WordPressOptions, earlier: EarlierExport, spool: Spool) -> Reading:
     """Serve the dump on loopback and read it through the network code; what the API cannot carry comes from the dump."""
-    dump = read_dump(recorded_folder(options, "wordpress"))
-    documents = list(dump.documents.values())
-    site = _public_origin(options.public_url, documents)
-    types = tuple(sorted({str(item.get("type", "post")) for item in documents})) or options.types
-    recorded = [{"type": "post", **item} for item in documents]
-    with (
-        serve_wordpress([*recorded, *dump.terms.values()]) as served,
-        HttpClient(frozenset({site}), routes={site: served}, limits=options.limits, delay=options.pause) as client,
-    ):
-        reading = read_site(client, site, types, earlier, refetch_days=options.refetch_days)
+    with Spool() as recorded:
+        dump = read_dump(recorded_folder(options, "wordpress"), SpooledObjects(recorded))
+        site = _public_origin(options.public_url, dump.documents.values())
+        types = tuple(sorted({str(item.get("type", "post")) for item in dump.documents.values()})) or options.types
+        with (
+            serve_wordpress(Recorded(dump.documents, tuple(dump.terms.values()))) as served,
+            HttpClient(frozenset({site}), routes={site: served}, limits=options.limits, delay=options.pause) as client,
+        ):
+            reading = read_site(client, site, types, earlier, spool, refetch_days=options.refetch_days)
     reading.objects.resources.update(dump.resources)
     reading.objects.rejects.update(dump.rejects)
     return reading
 
 
-def _public_origin(template: str | None, documents: list[Mapping[str, Any]]) -> str:
+def _public_origin(template: str | None, documents: Iterable[Mapping[str, Any]]) -> str:
     """Return the origin the dump was recorded from: the configured public one, or the most frequent of the posts' links."""
     if template is not None:
         return origin_of(template)

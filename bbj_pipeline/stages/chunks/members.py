@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bbj_pipeline.records import Topic
-from bbj_pipeline.stages.chunks.packing import Draft
+from bbj_pipeline.stages.chunks.partition import Draft
 
 __all__ = ["Members"]
 
@@ -25,7 +25,8 @@ class Members:
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
         self._since = _texts(topic.metadata.get("member_since"))
-        self._deprecated = _texts(topic.metadata.get("deprecated_members"))
+        # a deprecation that names no version is null
+        self._deprecated = _texts(topic.metadata.get("deprecated_members"), unknown="")
         self._urls = _texts(topic.metadata.get("member_urls"))
         self._signatures: dict[str, list[str]] = {}
         signatures = topic.metadata.get("signatures")
@@ -59,8 +60,11 @@ class Members:
         return {**shared, **own}
 
 
-def _texts(value: object) -> dict[str, str]:
-    return {str(name): item for name, item in value.items() if isinstance(item, str)} if isinstance(value, Mapping) else {}
+def _texts(value: object, *, unknown: str | None = None) -> dict[str, str]:
+    """Return the texts of a mapping; a null is ``unknown``, or is left out."""
+    pairs = value.items() if isinstance(value, Mapping) else ()
+    known = ((str(name), unknown if item is None else item) for name, item in pairs)
+    return {name: item for name, item in known if isinstance(item, str)}
 
 
 def _order(version: str) -> tuple[int, ...]:

@@ -10,12 +10,25 @@ def _laughs() -> str:
     return f'<?xml version="1.0"?><!DOCTYPE html [<!ENTITY l0 "ha">{rows}]>'
 
 
-MARKUP: dict[str, Builder] = {
+ENTITIES: dict[str, Builder] = {
     "billion laughs": lambda: page("<p>&l11;</p>", doctype=_laughs()),
     "billion laughs in an attribute": lambda: page('<p title="&l11;">x</p>', doctype=_laughs()),
+    "quadratic blow-up": lambda: page("<p>" + "&a;" * 50_000 + "</p>", doctype=f'<!DOCTYPE r [<!ENTITY a "{"a" * 50_000}">]>'),
     "doctype with a bracket in quotes": lambda: page(
         "<p>&a;</p>", doctype='<!DOCTYPE html [<!ENTITY a "]>"><!ENTITY b "&a;">]>'
     ),
+    "an external entity": lambda: page("<p>&x;</p>", doctype='<!DOCTYPE html [<!ENTITY x SYSTEM "file:///etc/passwd">]>'),
+    "an external parameter entity": lambda: page(
+        "<p>x</p>", doctype='<!DOCTYPE html [<!ENTITY % x SYSTEM "http://127.0.0.1:9/x.dtd"> %x;]>'
+    ),
+}
+"""Documents that bring entities of their own; all are refused."""
+
+MARKUP: dict[str, Builder] = {
+    **ENTITIES,
+    "doctypes without end": lambda: page("<p>" + "<!DOCTYPE html [" * 50_000 + "<!ENTITY"),
+    "a doctype of quotes": lambda: page("", doctype="<!DOCTYPE html [" + "\"'" * 100_000),
+    "brackets in quotes without end": lambda: page("<p>" + '<a "' * 50_000 + "<br>"),
     "10,000 doctypes": lambda: page("", doctype="<!DOCTYPE html>" * DEEP),
     "comment without end": lambda: page("<!--" * 100_000),
     "nested elements": lambda: page("<div>" * DEEP + "x" + "</div>" * DEEP),
@@ -81,6 +94,14 @@ def _variables() -> Built:
 
 FLARE: dict[str, Builder] = {
     **MARKUP,
+    "a snippet that declares entities": lambda: (
+        page("<MadCap:snippetBlock src='s.flsnp'/>"),
+        {"s.flsnp": page("<p>&l11;</p>", doctype=_laughs())},
+    ),
+    "a variable set that declares entities": lambda: (
+        page('<MadCap:variable name="V.v"/>'),
+        {"V.flvar": f'{_laughs()}<CatapultVariableSet><Variable Name="v">&l11;</Variable></CatapultVariableSet>'.encode()},
+    ),
     "snippets that use each other twice": lambda: _snippets(30, 2),
     "a snippet that uses itself": lambda: (
         page("<MadCap:snippetBlock src='s.flsnp'/>"),
