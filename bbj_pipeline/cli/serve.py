@@ -32,8 +32,8 @@ __all__ = ["gaps", "mcp", "serve"]
 STOP_SECONDS = 10
 """How long requests in flight may take to end when the service is stopped."""
 KEEP_ALIVE_SECONDS = 75
-"""How long an idle connection stays: longer than clients keep theirs (httpx 5, browsers and proxies 60), or a request that is just
-being sent meets a closed connection."""
+"""How long an idle connection stays: longer than clients keep theirs (httpx 5, browsers and proxies 60), or a request
+that is just being sent meets a closed connection."""
 
 
 @click.command("serve")
