@@ -91,6 +91,7 @@ Source = Annotated[
 ]
 Version = Annotated[str, Field(pattern=r"^[0-9]{1,4}(\.[0-9]{1,2})?$")]
 Whole = Annotated[int, BeforeValidator(_whole)]
+Budget = Annotated[Whole, Field(ge=1, le=1_000_000)]  # a bound on "or null" would not reach the schema
 ChunkId = Annotated[str, Field(pattern=CHUNK_ID, examples=[_EXAMPLE_ID])]
 
 
@@ -136,8 +137,8 @@ class Question(_Asked):
     )
     current: bool = Field(default=False, description="Leave out what is deprecated or no longer valid.")
     limit: Whole = Field(default=5, ge=1, le=MAX_LIMIT, description="Hits at most.")
-    token_budget: Whole | None = Field(
-        default=None, ge=1, le=1_000_000, description="Tokens of the embedding model that all passages may have together."
+    token_budget: Budget | None = Field(
+        default=None, description="Tokens of the embedding model that all passages may have together."
     )
     neighbours: Whole = Field(
         default=0, ge=0, le=MAX_NEIGHBOURS, description="Passages before and after each hit to return with it."
