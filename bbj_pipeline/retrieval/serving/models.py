@@ -91,7 +91,8 @@ Source = Annotated[
 ]
 Version = Annotated[str, Field(pattern=r"^[0-9]{1,4}(\.[0-9]{1,2})?$")]
 Whole = Annotated[int, BeforeValidator(_whole)]
-Budget = Annotated[Whole, Field(ge=1, le=1_000_000)]  # a bound on "or null" would not reach the schema
+# Bounds outside of "or null", or after the validator, would not reach the schema.
+Budget = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)]
 ChunkId = Annotated[str, Field(pattern=CHUNK_ID, examples=[_EXAMPLE_ID])]
 
 
