@@ -169,6 +169,18 @@ class SearchBody(Question):
     )
 
 
+class Link(_Told):
+    """A document that a passage's document leads to."""
+
+    relation: str = Field(description="'superseded_by', 'supersedes' or 'related'.")
+    kind: str
+    instance: str
+    key: str
+    title: str
+    url: str | None
+    note: str = Field(description="What a migration has to know, where someone wrote it down.")
+
+
 class Hit(_Told):
     """One passage."""
 
@@ -188,6 +200,7 @@ class Hit(_Told):
     deprecated: bool = Field(description="A version deprecated it, or its authors no longer hold it valid.")
     superseded_by: list[str] = Field(description="Documents that take its place.")
     copies: list[dict[str, str]] | None = Field(default=None, description="Where the same text stands as well.")
+    links: list[Link] | None = Field(default=None, description="The modern way beside a legacy one, and what belongs to it.")
     neighbours: list[dict[str, Any]] | None = Field(default=None, description="Passages around it, when asked for.")
     explain: dict[str, Any] | None = None
 

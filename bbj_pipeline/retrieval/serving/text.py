@@ -48,9 +48,16 @@ def _hit(hit: Mapping[str, Any]) -> str:
     lines = [f"[{hit['rank']}] {hit['contextual_header'] or hit['title']}", _citation(hit)]
     if hit.get("superseded_by"):
         lines.append(f"Superseded by: {', '.join(hit['superseded_by'])}")
+    lines += [_link(link) for link in hit.get("links") or [] if link["relation"] != "related"]
     around = hit.get("neighbours") or []
     nearby = "".join(f"\n\n(nearby, chunk id {near['id']}) {near['content']}" for near in around)
     return "\n".join([*lines, "", hit["content"] + nearby])
+
+
+def _link(link: Mapping[str, Any]) -> str:
+    place = link["url"] or f"{link['kind']}/{link['instance']}: {link['key']}"
+    note = f" ({link['note']})" if link["note"] else ""
+    return f"{link['relation'].replace('_', ' ').capitalize()}: {link['title']}, {place}{note}"
 
 
 def _citation(chunk: Mapping[str, Any]) -> str:
