@@ -1,52 +1,76 @@
-"""Puts everything Dagster loads together: for every source kind its assets, checks, job and schedules, and the sensor."""
+"""Puts everything Dagster loads together: for every source kind its assets, checks, job and schedules, and the sensors."""
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Callable
+
 import dagster as dg
 
+from bbj_pipeline.orchestration.alert_channels import alert_channels
+from bbj_pipeline.orchestration.alerts import build_alert_sensor
+from bbj_pipeline.orchestration.automation import build_automation_sensor
 from bbj_pipeline.orchestration.checks import build_source_checks
 from bbj_pipeline.orchestration.dead_runs import build_dead_run_sensor
-from bbj_pipeline.orchestration.failures import retry_policy
-from bbj_pipeline.orchestration.graph import build_source_assets
+from bbj_pipeline.orchestration.freshness import build_freshness_check, build_freshness_sensor
+from bbj_pipeline.orchestration.graph import build_source_assets, partitions_of
 from bbj_pipeline.orchestration.io import StageFileIOManager
 from bbj_pipeline.orchestration.jobs import build_refresh_job, build_schedules
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.quiet import quiet_libraries
-from bbj_pipeline.orchestration.sensors import build_export_sensor
+from bbj_pipeline.orchestration.requests import build_request_sensor
+from bbj_pipeline.orchestration.sensors import build_export_sensor, watched_instances
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.sources.config import instances_by_kind, load_sources
 from bbj_pipeline.sources.registry import source_kinds
 
-__all__ = ["build_definitions"]
-
-_WATCHED_KIND = "flare"
+__all__ = ["build_definitions", "utc_now"]
 
 
-def build_definitions(settings: Settings, *, platform: Platform | None = None, max_retries: int = 3) -> dg.Definitions:
+def utc_now() -> datetime.datetime:
+    """Return the time that ages are counted to."""
+    return datetime.datetime.now(datetime.UTC)
+
+
+def build_definitions(
+    settings: Settings,
+    *,
+    platform: Platform | None = None,
+    max_retries: int = 3,
+    now: Callable[[], datetime.datetime] = utc_now,
+) -> dg.Definitions:
     """Build the definitions of all configured instances; ``platform`` lets a caller share one that is already open.
 
     Raises ``ConfigurationError`` when ``sources.yaml`` is wrong.
     """
     quiet_libraries()
     shared = platform or Platform(settings)
+    configured = load_sources(settings.sources_file)
     assets: list[dg.AssetsDefinition] = []
     checks: list[dg.AssetChecksDefinition] = []
-    jobs = []
+    refresh_jobs = []
     schedules: list[dg.ScheduleDefinition] = []
-    sensors: list[dg.SensorDefinition] = [build_dead_run_sensor()]
-    for kind, instances in instances_by_kind(load_sources(settings.sources_file)).items():
+    sensors: list[dg.SensorDefinition] = [
+        build_automation_sensor(),
+        build_dead_run_sensor(),
+        build_freshness_sensor(instances=configured, now=now),
+        build_alert_sensor(instances=configured, jobs=[], channels=alert_channels(settings), ui_url=settings.ui_url, now=now),
+    ]
+    for kind, instances in instances_by_kind(configured).items():
         source = source_kinds()[kind]
-        assets += build_source_assets(source=source, instances=instances, retry_policy=retry_policy(max_retries))
+        assets += build_source_assets(source=source, instances=instances, max_retries=max_retries)
         checks += build_source_checks(source=source, instances=instances)
+        checks.append(build_freshness_check(kind=kind, instances=instances, partitions=partitions_of(instances), now=now))
         job = build_refresh_job(source=source, instances=instances)
-        jobs.append(job)
+        refresh_jobs.append(job)
         schedules += build_schedules(job=job, instances=instances)
-        if kind == _WATCHED_KIND:
+        if watched_instances(instances):
             sensors.append(build_export_sensor(kind=kind, job=job, instances=instances))
+    sensors.append(build_request_sensor(platform=shared, jobs=refresh_jobs, instances=configured))
     return dg.Definitions(
         assets=assets,
         asset_checks=checks,
-        jobs=jobs,
+        jobs=refresh_jobs,
         schedules=schedules,
         sensors=sensors,
         resources={"platform": shared, "stage_files": StageFileIOManager(shared)},

@@ -11,9 +11,11 @@ from typing import Any
 
 import dagster as dg
 
-from bbj_pipeline import __version__
-from bbj_pipeline.orchestration.failures import classified
+from bbj_pipeline.orchestration.automation import react_to_content
+from bbj_pipeline.orchestration.failures import classified, retry_policy
+from bbj_pipeline.orchestration.freshness import freshness_policy
 from bbj_pipeline.orchestration.platform import Platform
+from bbj_pipeline.orchestration.pools import EMBEDDER_POOL, HEAVY, PGVECTOR_WRITE_POOL, export_pool
 from bbj_pipeline.orchestration.stage_names import CHUNKS, EMBEDDINGS, PARSED_TOPICS, PGVECTOR_TABLE, RAW_EXPORT, TAGGED_DOCS
 from bbj_pipeline.orchestration.steps.embed import embed_chunks
 from bbj_pipeline.orchestration.steps.export import export_raw
@@ -26,6 +28,7 @@ from bbj_pipeline.stages.chunking import CHUNKER_VERSION
 from bbj_pipeline.stages.embedding import EMBED_VERSION
 from bbj_pipeline.stages.tagging import TAGGER_VERSION
 from bbj_pipeline.storage.embedding_cache import DatabaseEmbeddingCache
+from bbj_pipeline.storage.rows import ROW_VERSION
 from bbj_pipeline.storage.stage_files import StageFile
 
 __all__ = ["build_source_assets", "partitions_of"]
@@ -46,15 +49,23 @@ def partitions_of(instances: Sequence[ConfiguredInstance]) -> dg.StaticPartition
 
 
 def build_source_assets(
-    *, source: Source[Any], instances: Sequence[ConfiguredInstance], retry_policy: dg.RetryPolicy | None
+    *, source: Source[Any], instances: Sequence[ConfiguredInstance], max_retries: int
 ) -> list[dg.AssetsDefinition]:
-    """Build the six assets ``[kind, stage]`` of one source kind."""
+    """Build the six assets ``[kind, stage]`` of one source kind; what is unavailable is tried ``max_retries`` times more."""
     kind = source.kind
     by_name = {item.ref.instance: item for item in instances}
     partitions = partitions_of(instances)
 
     def at(context: dg.AssetExecutionContext, platform: Platform) -> Workplace:
         return Workplace(by_name[context.partition_key], platform.store, context.run_id)
+
+    def output(step: Callable[[], StepResult]) -> dg.Output[StepResult]:
+        """Run a step; its data version says whether anything after it has to run."""
+        started = time.perf_counter()
+        with classified(max_retries):
+            result = step()
+        version = dg.DataVersion(result.info.data_version)
+        return dg.Output(result, data_version=version, metadata=_metadata(result.counts, started))
 
     def stage(
         name: str,
@@ -63,6 +74,8 @@ def build_source_assets(
         kinds: set[str],
         upstream: Sequence[str] = (),
         check_specs: Sequence[dg.AssetCheckSpec] = (),
+        pool: str | None = None,
+        freshness: dg.FreshnessPolicy | None = None,
     ) -> Callable[..., Any]:
         return dg.asset(
             key=[kind, name],
@@ -73,37 +86,41 @@ def build_source_assets(
             partitions_def=partitions,
             io_manager_key="stage_files",
             code_version=code_version,
-            retry_policy=retry_policy,
+            retry_policy=retry_policy(max_retries),
             check_specs=list(check_specs),
+            pool=pool,
+            op_tags=HEAVY.get(name),
+            automation_condition=react_to_content() if upstream else None,
+            freshness_policy=freshness,
         )
 
-    @stage(RAW_EXPORT, code_version=source.parser_version, kinds={"python"})
+    @stage(RAW_EXPORT, code_version=source.parser_version, kinds={"python"}, pool=export_pool(kind))
     def raw_export(context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.Output[StepResult]:
-        return _output(lambda: export_raw(at(context, platform)))
+        return output(lambda: export_raw(at(context, platform)))
 
     @stage(PARSED_TOPICS, code_version=source.parser_version, kinds={"parquet"}, upstream=[RAW_EXPORT])
     def parsed_topics(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], raw_export: StageFile
     ) -> dg.Output[StepResult]:
-        return _output(lambda: parse_raw(at(context, platform), raw_export))
+        return output(lambda: parse_raw(at(context, platform), raw_export))
 
     @stage(TAGGED_DOCS, code_version=TAGGER_VERSION, kinds={"parquet"}, upstream=[PARSED_TOPICS])
     def tagged_docs(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], parsed_topics: StageFile
     ) -> dg.Output[StepResult]:
-        return _output(lambda: tag_topics(at(context, platform), parsed_topics))
+        return output(lambda: tag_topics(at(context, platform), parsed_topics))
 
     @stage(CHUNKS, code_version=CHUNKER_VERSION, kinds={"parquet"}, upstream=[TAGGED_DOCS])
     def chunks(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], tagged_docs: StageFile
     ) -> dg.Output[StepResult]:
-        return _output(lambda: chunk_docs(at(context, platform), tagged_docs, platform.tokenizer))
+        return output(lambda: chunk_docs(at(context, platform), tagged_docs, platform.tokenizer))
 
-    @stage(EMBEDDINGS, code_version=EMBED_VERSION, kinds={"pytorch"}, upstream=[CHUNKS])
+    @stage(EMBEDDINGS, code_version=EMBED_VERSION, kinds={"pytorch"}, upstream=[CHUNKS], pool=EMBEDDER_POOL)
     def embeddings(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], chunks: StageFile
     ) -> dg.Output[StepResult]:
-        return _output(
+        return output(
             lambda: embed_chunks(
                 at(context, platform),
                 chunks,
@@ -123,10 +140,12 @@ def build_source_assets(
 
     @stage(
         PGVECTOR_TABLE,
-        code_version=__version__,
+        code_version=str(ROW_VERSION),
         kinds={"postgres"},
         upstream=[CHUNKS, EMBEDDINGS],
         check_specs=[nothing_withheld],
+        pool=PGVECTOR_WRITE_POOL,
+        freshness=freshness_policy(instances),
     )
     def pgvector_table(
         context: dg.AssetExecutionContext,
@@ -135,7 +154,7 @@ def build_source_assets(
         embeddings: StageFile,
     ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster wants the bare class here
         started = time.perf_counter()
-        with classified():
+        with classified(max_retries):
             outcome = publish_chunks(at(context, platform), chunks, embeddings, platform.database, platform.embedder)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(embeddings.info.data_version),
@@ -173,14 +192,6 @@ def withheld_result(outcome: PublishOutcome, *, complete: bool) -> dg.AssetCheck
         "Remedy: restore the export and run again",
         metadata={"withheld": len(outcome.withheld), "documents": dg.MetadataValue.md(listed)},
     )
-
-
-def _output(step: Callable[[], StepResult]) -> dg.Output[StepResult]:
-    """Run a step; its data version says whether anything after it has to run."""
-    started = time.perf_counter()
-    with classified():
-        result = step()
-    return dg.Output(result, data_version=dg.DataVersion(result.info.data_version), metadata=_metadata(result.counts, started))
 
 
 def _metadata(counts: Mapping[str, int], started: float) -> dict[str, Any]:

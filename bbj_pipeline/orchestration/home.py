@@ -13,7 +13,9 @@ from pathlib import Path
 
 import dagster as dg
 
+from bbj_pipeline.orchestration.pools import set_pool_limits
 from bbj_pipeline.settings import Settings, project_file
+from bbj_pipeline.sources.registry import source_kinds
 from bbj_pipeline.storage.database import Database
 
 __all__ = ["dagster_environment", "dagster_instance", "process_environment"]
@@ -42,9 +44,10 @@ def process_environment(environment: dict[str, str]) -> dict[str, str]:
 
 @contextmanager
 def dagster_instance(settings: Settings, database: Database) -> Iterator[dg.DagsterInstance]:
-    """Open the Dagster instance of this home in this process, so that its runs are seen in the UI."""
+    """Open the Dagster instance of this home in this process, so that its runs are seen in the UI, and set its pool limits."""
     environment = dagster_environment(settings, database)
     # Dagster resolves {env: …} of dagster.yaml from the process environment, and nowhere else.
     os.environ.update({name: environment[name] for name in ("DAGSTER_HOME", "BBJ_DAGSTER_URL")})
     with dg.DagsterInstance.from_config(str(Path(environment["DAGSTER_HOME"]))) as instance:
+        set_pool_limits(instance, list(source_kinds()))
         yield instance

@@ -15,14 +15,12 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 from dagster._utils.schedules import is_valid_cron_schedule
 
 from bbj_pipeline.errors import ConfigurationError
+from bbj_pipeline.orchestration.calendar import NIGHTLY, cadence
 from bbj_pipeline.orchestration.graph import partitions_of
 from bbj_pipeline.sources.config import ConfiguredInstance
 from bbj_pipeline.sources.contract import Source
 
-__all__ = ["NIGHTLY", "build_refresh_job", "build_schedules", "refresh_job_name", "schedule_name"]
-
-NIGHTLY = "0 2 * * *"
-"""Cron expression of instances that name no schedule of their own."""
+__all__ = ["build_refresh_job", "build_schedules", "refresh_job_name", "schedule_name"]
 
 _PLAIN_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_READABLE = 80
@@ -54,7 +52,7 @@ def build_schedules(
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for item in instances:
-        when = (item.options.schedule or NIGHTLY, item.options.timezone)
+        when = cadence(item.options)
         if not is_valid_cron_schedule(when[0]):
             raise ConfigurationError(
                 f"schedule {when[0]!r} of {item.ref} in sources.yaml is no cron expression",

@@ -1,54 +1,103 @@
-"""Tells whether an export on disk changed: cheaply by its listing, certainly by its content.
+"""Tells whether an export changed: cheaply by its listing, certainly by its content; on disk or in any fsspec store.
 
 The listing token only says *look again*; what is done about it is decided by the content digest, so a copied or touched
-export that holds the same bytes is the same export.
+export that holds the same bytes is the same export. Tokens are compared with earlier tokens, never with a clock.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-__all__ = ["content_digest", "listing_token"]
+import fsspec
+
+__all__ = ["Look", "content_digest", "look_at"]
 
 _READ_BYTES = 1 << 20
+_STATES = ("size", "mtime", "created", "ino", "ETag", "etag", "md5Hash", "LastModified", "last_modified", "version_id")
+"""What file systems say of a file that changes when its bytes do, as far as each of them says it."""
+_CONTENT_HASHES = ("ETag", "etag", "md5Hash")
+"""What object stores say that only changes with the bytes: spares reading them all over the network."""
 
 
-def listing_token(path: Path) -> str | None:
-    """Return a hash of names, sizes and modification times below ``path`` (a folder or one file); ``None`` if it is missing."""
-    digest = hashlib.sha256()
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at an export: a token of its listing and one of its marker file; ``None`` for what is not there."""
+
+    listing: str | None
+    marker: str | None
+
+
+def look_at(location: Path | str, marker: str | None = None) -> Look:
+    """Look at a folder or one file, given as path or fsspec URL; ``marker`` lies in the folder, or beside the file.
+
+    Listed are names, sizes and what else the file system says of a file's state. Raises ``OSError`` when the store does not
+    answer.
+    """
+    store, root = _open(location)
+    token = hashlib.sha256()
+    marked = None
     seen = False
-    for name, file in _files(path):
-        try:
-            status = file.stat()
-        except FileNotFoundError:  # removed while it was listed: the next look sees the new state
+    for name, entry in _entries(store, root, marker):
+        state = _state(entry)
+        if name is None:
+            marked = hashlib.sha256(state.encode()).hexdigest()
             continue
-        digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode(errors="surrogateescape"))
+        token.update(f"{name}\0{state}\n".encode(errors="surrogateescape"))
         seen = True
-    return digest.hexdigest() if seen else None
+    return Look(token.hexdigest() if seen else None, marked)
 
 
-def content_digest(path: Path) -> str:
-    """Return a hash of names and bytes below ``path``; raises ``OSError`` when a file goes away while it is read."""
+def content_digest(location: Path | str, marker: str | None = None) -> str:
+    """Return a hash of names and bytes at ``location``, without the marker; raises ``OSError`` when a file goes away meanwhile.
+
+    Where the store keeps a hash of each file's bytes, that hash stands for them.
+    """
+    store, root = _open(location)
     digest = hashlib.sha256()
-    for name, file in _files(path):
-        digest.update(f"{name}\0{file.stat().st_size}\n".encode(errors="surrogateescape"))
-        with file.open("rb") as source:
+    for name, entry in _entries(store, root, marker):
+        if name is None:
+            continue
+        digest.update(f"{name}\0{entry['size']}\n".encode(errors="surrogateescape"))
+        known = next((str(entry[key]) for key in _CONTENT_HASHES if entry.get(key)), None)
+        if known is not None:
+            digest.update(known.encode())
+            continue
+        with store.open(entry["name"], "rb") as source:
             while piece := source.read(_READ_BYTES):
                 digest.update(piece)
     return digest.hexdigest()
 
 
-def _files(path: Path) -> Iterator[tuple[str, Path]]:
-    """Yield (relative name, file) of all regular files, sorted; links are not followed."""
-    if path.is_file():
-        yield path.name, path
+def _open(location: Path | str) -> tuple[Any, str]:
+    store, root = fsspec.core.url_to_fs(str(location))
+    store.invalidate_cache()  # a cached listing would hide what came since
+    return store, str(root)
+
+
+def _entries(store: Any, root: str, marker: str | None) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
+    """Yield (relative name, entry) of all regular files, sorted; links are not followed. The marker has no name."""
+    try:
+        if store.isfile(root):
+            yield posixpath.basename(root), store.info(root)
+            beside = posixpath.join(posixpath.dirname(root), marker) if marker else None
+            if beside and store.isfile(beside):
+                yield None, store.info(beside)
+            return
+    except FileNotFoundError:  # it went away between two questions: the next look sees the new state
         return
-    for folder, folders, names in os.walk(path, followlinks=False):
-        folders.sort()
-        for name in sorted(names):
-            file = Path(folder, name)
-            if file.is_file() and not file.is_symlink():
-                yield file.relative_to(path).as_posix(), file
+    found = store.find(root, detail=True)
+    for path in sorted(found):
+        entry = found[path]
+        if entry.get("type") != "file" or entry.get("islink"):
+            continue
+        name = path.removeprefix(root).lstrip("/")
+        yield (None if name == marker else name), entry
+
+
+def _state(entry: Mapping[str, Any]) -> str:
+    return "\0".join(f"{key}={entry[key]}" for key in _STATES if entry.get(key) is not None)

@@ -1,0 +1,1 @@
+"""The faces of a search for programs. Runs without Dagster installed or imported."""
