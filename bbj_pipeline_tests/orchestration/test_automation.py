@@ -111,8 +111,8 @@ def test_a_nightly_run_leaves_nothing_to_request(night: Night) -> None:
     assert [night.tick() for _ in range(2)] == [{}] * 2
 
 
-def test_a_change_in_one_stage_takes_what_is_below_it(night: Night) -> None:
-    """Re-parsing by hand requests nothing while the topics stay what they were; what did not change is not looked at."""
+def test_a_stage_run_by_hand_requests_nothing_while_its_content_stays(night: Night) -> None:
+    """Parsing again by hand gives the same topics, so nothing below it runs."""
     night.tick()
     night.refresh()
     night.refresh("two")
@@ -156,7 +156,7 @@ def test_a_deploy_runs_the_changed_stage_and_what_is_below_it() -> None:
         assert night.tick() == {"one": {"chunks"}, "two": {"chunks"}}
         assert night.tick() == {}
         night.definitions = small(versions | {"chunks": "2", "parsed_topics": "2"})
-        assert night.tick() == dict.fromkeys(("one", "two"), {"parsed_topics", "chunks"})
+        assert night.tick() == {name: {"parsed_topics", "chunks"} for name in ("one", "two")}
         assert [night.tick() for _ in range(2)] == [{}] * 2
 
 
@@ -178,9 +178,9 @@ def test_the_sensor_is_on(settings: Settings) -> None:
     """The one automation sensor evaluates all assets as soon as a daemon runs, and starts runs as the other triggers do."""
     repository = build_definitions(settings).get_repository_def()
     sensors = [item for item in repository.sensor_defs if isinstance(item, dg.AutomationConditionSensorDefinition)]
-    assert [(item.name, item.default_status) for item in sensors] == [
-        ("automation_sensor", dg.DefaultSensorStatus.RUNNING)
-    ]
+    assert [(item.name, item.default_status) for item in sensors] == [("automation_sensor", dg.DefaultSensorStatus.RUNNING)]
     assert {key.path[1] for key in repository.asset_graph.materializable_asset_keys} == set(STAGES)
-    conditions = {key: repository.asset_graph.get(key).automation_condition for key in repository.asset_graph.get_all_asset_keys()}
+    conditions = {
+        key: repository.asset_graph.get(key).automation_condition for key in repository.asset_graph.get_all_asset_keys()
+    }
     assert {key.path[1] for key, condition in conditions.items() if condition} == DOWNSTREAM
