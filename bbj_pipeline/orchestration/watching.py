@@ -92,15 +92,16 @@ def watch(
     ``elapsed`` is the time since the look before, in seconds. Raises ``OSError`` when the store does not answer.
     """
     options = item.options
-    if options.path is None:
+    location = options.mirror or options.path
+    if location is None:
         return before, None
-    look = look_at(options.path, options.marker)
+    look = look_at(location, options.marker)
     rested = before.rested + elapsed if look.listing == before.listing else 0.0
     seen = replace(before, listing=look.listing, rested=rested)
     state = _complete(look, before, rested, options.marker, options.quiet_seconds)
     if state is not None and state != before.settled:
         try:
-            content = content_digest(options.path, options.marker)
+            content = content_digest(location, options.marker)
         except FileNotFoundError:  # it changed while it was read: not complete after all
             return replace(seen, listing=None), None
         if content != before.requested:

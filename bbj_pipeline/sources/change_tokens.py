@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import fsspec
 
-__all__ = ["Look", "content_digest", "look_at"]
+__all__ = ["Entry", "Look", "content_digest", "list_export", "look_at"]
 
 _READ_BYTES = 1 << 20
 _STATES = ("size", "mtime", "created", "ino", "ETag", "etag", "md5Hash", "LastModified", "last_modified", "version_id")
@@ -32,24 +32,29 @@ class Look:
     marker: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of an export: name relative to the export, path in the store, size, state, and the bytes' hash if told."""
+
+    name: str
+    path: str
+    size: int
+    state: str
+    content_hash: str | None
+
+
 def look_at(location: Path | str, marker: str | None = None) -> Look:
     """Look at a folder or one file, given as path or fsspec URL; ``marker`` lies in the folder, or beside the file.
 
     Listed are names, sizes and what else the file system says of a file's state. Raises ``OSError`` when the store does not
     answer.
     """
-    store, root = _open(location)
+    _, entries, is_folder = list_export(location, marker)
     token = hashlib.sha256()
-    marked = None
-    seen = False
-    for name, entry in _entries(store, root, marker):
-        state = _state(entry)
-        if name is None:
-            marked = hashlib.sha256(state.encode()).hexdigest()
-            continue
-        token.update(f"{name}\0{state}\n".encode(errors="surrogateescape"))
-        seen = True
-    return Look(token.hexdigest() if seen else None, marked)
+    for entry in entries:
+        token.update(f"{entry.name}\0{entry.state}\n".encode(errors="surrogateescape"))
+    marked = _marker_state(str(location), is_folder, marker) if marker else None
+    return Look(token.hexdigest() if entries else None, marked)
 
 
 def content_digest(location: Path | str, marker: str | None = None) -> str:
@@ -57,46 +62,50 @@ def content_digest(location: Path | str, marker: str | None = None) -> str:
 
     Where the store keeps a hash of each file's bytes, that hash stands for them.
     """
-    store, root = _open(location)
+    store, entries, _ = list_export(location, marker)
     digest = hashlib.sha256()
-    for name, entry in _entries(store, root, marker):
-        if name is None:
+    for entry in entries:
+        digest.update(f"{entry.name}\0{entry.size}\n".encode(errors="surrogateescape"))
+        if entry.content_hash is not None:
+            digest.update(entry.content_hash.encode())
             continue
-        digest.update(f"{name}\0{entry['size']}\n".encode(errors="surrogateescape"))
-        known = next((str(entry[key]) for key in _CONTENT_HASHES if entry.get(key)), None)
-        if known is not None:
-            digest.update(known.encode())
-            continue
-        with store.open(entry["name"], "rb") as source:
+        with store.open(entry.path, "rb") as source:
             while piece := source.read(_READ_BYTES):
                 digest.update(piece)
     return digest.hexdigest()
 
 
-def _open(location: Path | str) -> tuple[Any, str]:
+def list_export(location: Path | str, marker: str | None = None) -> tuple[Any, list[Entry], bool]:
+    """Return the store, all regular files at ``location`` without the marker, by name, and whether they lie in a folder.
+
+    Links are not followed. There are no files when there is nothing at ``location``.
+    """
     store, root = fsspec.core.url_to_fs(str(location))
     store.invalidate_cache()  # a cached listing would hide what came since
-    return store, str(root)
-
-
-def _entries(store: Any, root: str, marker: str | None) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
-    """Yield (relative name, entry) of all regular files, sorted; links are not followed. The marker has no name."""
     try:
         if store.isfile(root):
-            yield posixpath.basename(root), store.info(root)
-            beside = posixpath.join(posixpath.dirname(root), marker) if marker else None
-            if beside and store.isfile(beside):
-                yield None, store.info(beside)
-            return
+            return store, [_entry(posixpath.basename(root), store.info(root))], False
     except FileNotFoundError:  # it went away between two questions: the next look sees the new state
-        return
+        return store, [], False
     found = store.find(root, detail=True)
-    for path in sorted(found):
-        entry = found[path]
-        if entry.get("type") != "file" or entry.get("islink"):
-            continue
-        name = path.removeprefix(root).lstrip("/")
-        yield (None if name == marker else name), entry
+    files = ((path.removeprefix(root).lstrip("/"), entry) for path, entry in sorted(found.items()))
+    listed = [_entry(name, entry) for name, entry in files if name != marker and _is_regular(entry)]
+    return store, listed, True
+
+
+def _marker_state(location: str, is_folder: bool, marker: str) -> str | None:
+    store, root = fsspec.core.url_to_fs(location)
+    path = posixpath.join(root if is_folder else posixpath.dirname(root), marker)
+    return _state(store.info(path)) if store.isfile(path) else None
+
+
+def _is_regular(entry: Mapping[str, Any]) -> bool:
+    return entry.get("type") == "file" and not entry.get("islink")
+
+
+def _entry(name: str, entry: Mapping[str, Any]) -> Entry:
+    told = next((str(entry[key]) for key in _CONTENT_HASHES if entry.get(key)), None)
+    return Entry(name, entry["name"], int(entry["size"] or 0), _state(entry), told)
 
 
 def _state(entry: Mapping[str, Any]) -> str:

@@ -70,6 +70,11 @@ class SourceOptions(BaseModel):
         gt=0,
         description="Hours without a refresh after which the instance counts as stale; unset: what its schedule says, and 2.",
     )
+    mirror: str | None = Field(
+        default=None,
+        pattern=r"^[a-z0-9+]+://",
+        description="fsspec URL (s3://bucket/export.zip) that is copied to path before each export; path belongs to the copy.",
+    )
     marker: str | None = Field(
         default=None,
         pattern=r"^[^/\\]+$",
