@@ -94,7 +94,7 @@ def build_freshness_sensor(*, instances: Sequence[ConfiguredInstance], now: Now)
     """Build the sensor that records the check ``fresh`` when an instance becomes stale, without a run: nothing runs then."""
 
     def evaluate(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        stale = set((context.cursor or "").split())
+        stale = set((context.cursor or "").split()) & {str(item.ref) for item in instances}
         events = list(_changes(context.instance, instances, stale, now()))
         for event in events:
             (stale.discard if event.passed else stale.add)(f"{event.asset_key.path[0]}/{event.partition}")
