@@ -13,7 +13,15 @@ import dagster as dg
 
 from bbj_pipeline.orchestration.stage_names import EMBEDDINGS, PARSED_TOPICS
 
-__all__ = ["EMBEDDER_POOL", "HEAVY", "PGVECTOR_WRITE_POOL", "export_pool", "free_slots_of_ended_runs", "set_pool_limits"]
+__all__ = [
+    "EMBEDDER_POOL",
+    "HEAVY",
+    "PGVECTOR_WRITE_POOL",
+    "RUN_RESOURCES",
+    "export_pool",
+    "free_slots_of_ended_runs",
+    "set_pool_limits",
+]
 
 EMBEDDER_POOL = "embedder"
 """One at a time: a model uses all cores, and two hold its weights twice."""
@@ -82,3 +90,6 @@ HEAVY: Mapping[str, Mapping[str, Any]] = {
     EMBEDDINGS: _resources(cpu="2", memory="2Gi", limit="4Gi"),
 }
 """What a stage needs in Kubernetes. Memory is flat in the size of the corpus; a model and its batches are the largest part."""
+
+RUN_RESOURCES = HEAVY[EMBEDDINGS]
+"""What a run's pod needs: the stages run in one process, so the heaviest of them decides."""
