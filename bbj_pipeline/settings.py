@@ -86,6 +86,20 @@ class Settings(BaseSettings):
     )
     ollama_url: str = Field(default="http://127.0.0.1:11434", pattern=r"^https?://", description="Where that server answers.")
     embedding_batch: int = Field(default=32, ge=1, le=4096, description="Texts in one call of the embedding model.")
+    webhook_secret: SecretStr | None = Field(
+        default=None, min_length=16, description="Secret that signs refresh requests to the REST service; unset refuses them."
+    )
+    ui_url: str = Field(
+        default="http://127.0.0.1:3000",
+        pattern=r"^https?://",
+        description="Where people reach the Dagster UI.",
+    )
+    alert_slack_url: SecretStr | None = Field(default=None, description="Slack webhook that is told of failures.")
+    alert_email_to: str | None = Field(default=None, description="Addresses told of failures, separated by commas.")
+    alert_email_from: str | None = Field(default=None, description="Sender of these messages.")
+    smtp_url: SecretStr | None = Field(
+        default=None, description="Mail server: smtp://user:password@host:port, or smtps:// where it expects TLS at once."
+    )
     dense_candidates: int = Field(default=100, ge=1, le=1000, description="Candidates of the dense leg of a search.")
     lexical_candidates: int = Field(default=100, ge=1, le=1000, description="Candidates of the lexical leg of a search.")
     dense_weight: float = Field(default=0.5, ge=0, le=1, description="Weight of the dense leg in the fusion.")

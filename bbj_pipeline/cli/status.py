@@ -10,7 +10,7 @@ from bbj_pipeline.errors import ConfigurationError
 from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.settings import Settings, load_settings
 from bbj_pipeline.sources.config import load_sources
-from bbj_pipeline.storage.database import open_database
+from bbj_pipeline.storage.database import Database, open_database
 from bbj_pipeline.storage.migrations import migrate as migrate_schema
 from bbj_pipeline.storage.publications import InstanceStatus, SwitchWait, switch_waits
 from bbj_pipeline.storage.publications import status as published
@@ -51,14 +51,27 @@ def _configured(settings: Settings) -> set[InstanceRef] | None:
 
 
 @click.command("migrate")
-@click.option("--dagster-database", metavar="NAME", help="Also create this database on the server, for Dagster's own storage.")
+@click.option(
+    "--dagster-database",
+    metavar="NAME",
+    help="Also prepare this database on the server for Dagster's own storage: its tables and pool limits.",
+)
 def migrate(dagster_database: str | None) -> None:
     """Bring the database to this version's schema; says which migrations were applied."""
-    with open_database(load_settings()) as database:
+    settings = load_settings()
+    with open_database(settings) as database:
         applied = migrate_schema(database)
         if dagster_database is not None:
-            database.ensure_database(dagster_database)
+            _prepare_dagster(settings, database, dagster_database)
     click.echo("\n".join(f"applied {name}" for name in applied) or "the schema is current")
+
+
+def _prepare_dagster(settings: Settings, database: Database, name: str) -> None:
+    """Create Dagster's database, its tables and pool limits, before its services start."""
+    from bbj_pipeline.orchestration.home import dagster_instance  # Dagster takes seconds to load
+
+    with dagster_instance(settings, database, name):
+        pass  # opening it prepares it
 
 
 def _as_json(row: InstanceStatus, wait: SwitchWait | None, known: bool) -> dict[str, object]:

@@ -10,7 +10,7 @@ import sys
 import click
 
 from bbj_pipeline.errors import ConfigurationError
-from bbj_pipeline.orchestration.home import dagster_environment, process_environment
+from bbj_pipeline.orchestration.home import dagster_environment, dagster_instance, process_environment
 from bbj_pipeline.settings import load_settings
 from bbj_pipeline.sources.config import load_sources
 from bbj_pipeline.storage.database import open_database
@@ -32,6 +32,8 @@ def ui(port: int, host: str) -> None:
     _require_free(host, port)
     with open_database(settings) as database:
         migrate(database)
+        with dagster_instance(settings, database):
+            pass  # opened once before the daemon: it creates Dagster's tables and sets the pool limits
         environment = process_environment(dagster_environment(settings, database))
         options = ["-m", "bbj_pipeline.definitions", "-h", host, "-p", str(port)]
         command = [sys.executable, "-W", "ignore", "-m", "dagster", "dev", *options]

@@ -1,4 +1,4 @@
-"""Puts everything Dagster loads together: of every kind its assets, checks, job and schedules; the reports; the sensor."""
+"""Puts everything Dagster loads together: of every kind its assets, checks, job and schedules; the reports; the sensors."""
 
 from __future__ import annotations
 
@@ -8,28 +8,31 @@ from typing import Any
 
 import dagster as dg
 
+from bbj_pipeline.orchestration.alert_channels import alert_channels
+from bbj_pipeline.orchestration.alerts import build_alert_sensor
+from bbj_pipeline.orchestration.automation import build_automation_sensor
 from bbj_pipeline.orchestration.checks import build_source_checks
 from bbj_pipeline.orchestration.corpus import build_corpus_assets, build_corpus_job
 from bbj_pipeline.orchestration.dead_runs import build_dead_run_sensor
 from bbj_pipeline.orchestration.failures import retry_policy
-from bbj_pipeline.orchestration.graph import build_source_assets
+from bbj_pipeline.orchestration.freshness import build_freshness_check, build_freshness_sensor
+from bbj_pipeline.orchestration.graph import build_source_assets, partitions_of
 from bbj_pipeline.orchestration.io import StageFileIOManager
 from bbj_pipeline.orchestration.jobs import build_refresh_job, build_schedules
 from bbj_pipeline.orchestration.operator_jobs import build_operator_jobs
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.quiet import quiet_libraries
-from bbj_pipeline.orchestration.sensors import build_export_sensor
+from bbj_pipeline.orchestration.requests import build_request_sensor
+from bbj_pipeline.orchestration.sensors import build_export_sensor, watched_instances
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.sources.config import instances_by_kind, load_sources
 from bbj_pipeline.sources.registry import source_kinds
 
 __all__ = ["build_definitions", "utc_now"]
 
-_WATCHED_KIND = "flare"
-
 
 def utc_now() -> datetime.datetime:
-    """Return the time that the ages of documents are counted to."""
+    """Return the time that ages are counted to."""
     return datetime.datetime.now(datetime.UTC)
 
 
@@ -46,26 +49,40 @@ def build_definitions(
     """
     quiet_libraries()
     shared = platform or Platform(settings)
+    configured = load_sources(settings.sources_file)
     assets: list[dg.AssetsDefinition] = []
     checks: list[dg.AssetChecksDefinition] = []
-    jobs: list[Any] = [*build_operator_jobs()]
+    refresh_jobs: list[Any] = []
+    operator_jobs = build_operator_jobs()
     schedules: list[dg.ScheduleDefinition] = []
-    sensors: list[dg.SensorDefinition] = [build_dead_run_sensor()]
-    for kind, instances in instances_by_kind(load_sources(settings.sources_file)).items():
+    sensors: list[dg.SensorDefinition] = [
+        build_automation_sensor(),
+        build_dead_run_sensor(),
+        build_freshness_sensor(instances=configured, now=now),
+        build_alert_sensor(
+            instances=configured,
+            jobs=[job.name for job in operator_jobs],
+            channels=alert_channels(settings),
+            ui_url=settings.ui_url,
+            now=now,
+        ),
+    ]
+    for kind, instances in instances_by_kind(configured).items():
         source = source_kinds()[kind]
-        assets += build_source_assets(source=source, instances=instances, retry_policy=retry_policy(max_retries))
+        assets += build_source_assets(source=source, instances=instances, max_retries=max_retries)
         checks += build_source_checks(source=source, instances=instances)
+        checks.append(build_freshness_check(kind=kind, instances=instances, partitions=partitions_of(instances), now=now))
         job = build_refresh_job(source=source, instances=instances)
-        jobs.append(job)
+        refresh_jobs.append(job)
         schedules += build_schedules(job=job, instances=instances)
-        if kind == _WATCHED_KIND:
+        if watched_instances(instances):
             sensors.append(build_export_sensor(kind=kind, job=job, instances=instances))
     assets += build_corpus_assets(kinds=list(source_kinds()), retry_policy=retry_policy(max_retries), now=now)
-    jobs.append(build_corpus_job())
+    sensors.append(build_request_sensor(platform=shared, jobs=refresh_jobs, instances=configured))
     return dg.Definitions(
         assets=assets,
         asset_checks=checks,
-        jobs=jobs,
+        jobs=[*refresh_jobs, *operator_jobs, build_corpus_job()],
         schedules=schedules,
         sensors=sensors,
         resources={"platform": shared, "stage_files": StageFileIOManager(shared)},

@@ -11,6 +11,8 @@ import socket
 import dagster as dg
 import psutil
 
+from bbj_pipeline.orchestration.pools import free_slots_of_ended_runs
+
 __all__ = ["build_dead_run_sensor", "close_dead_runs", "process_tags"]
 
 _PROCESS = "bbj_pipeline/process"
@@ -24,13 +26,14 @@ def process_tags() -> dict[str, str]:
 
 
 def close_dead_runs(instance: dg.DagsterInstance) -> list[str]:
-    """Report every unfinished run of a dead process of this machine as failed; return their ids."""
+    """Report every unfinished run of a dead process of this machine as failed, and free its pool slots; return their ids."""
     closed = []
     for run in instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED)):
         process = run.tags.get(_PROCESS)
         if process is not None and _is_dead(process):
             instance.report_run_failed(run, f"its process ({process}) ended before the run did: run it again")
             closed.append(run.run_id)
+    free_slots_of_ended_runs(instance)
     return closed
 
 

@@ -1,15 +1,25 @@
-"""Turns this project's errors into Dagster failures: the text says what, where and the remedy; the class decides retries."""
+"""Turns this project's errors into Dagster failures: the text says what, where and the remedy; the class decides retries.
+
+Also here: how the log of a failed run is read back into what, remedy, and whether trying again can help.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import random
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import dagster as dg
 
 from bbj_pipeline.errors import PipelineError, Unavailable
 
-__all__ = ["classified", "retry_policy"]
+__all__ = ["MAX_RETRY_AFTER", "FailedStep", "classified", "failed_steps", "retry_policy"]
+
+MAX_RETRY_AFTER = 900.0
+"""Longest wait inside a run, in seconds, whatever a server asks for: a run holds a place in the queue meanwhile."""
+_SPREAD = 0.1
+"""Share by which a wait is lengthened at random, so that instances of one server do not come back at the same moment."""
 
 
 def retry_policy(max_retries: int) -> dg.RetryPolicy | None:
@@ -20,29 +30,73 @@ def retry_policy(max_retries: int) -> dg.RetryPolicy | None:
 
 
 @contextlib.contextmanager
-def classified() -> Iterator[None]:
-    """Raise every error as a ``Failure``; what did not answer may be retried, a rejected input or a bug may not."""
+def classified(max_retries: int = 0) -> Iterator[None]:
+    """Raise every error as a ``Failure``; what did not answer may be retried, a rejected input or a bug may not.
+
+    Where the other side said when to come back and ``max_retries`` is above 0, that time is waited for (never less, at most
+    ``MAX_RETRY_AFTER`` and a tenth) instead of the retry policy's.
+    """
     try:
         yield
     except PipelineError as error:
-        raise dg.Failure(
-            description=str(error),
-            metadata={"error": type(error).__name__, "what": error.what, "remedy": error.remedy},
-            allow_retries=isinstance(error, Unavailable),
-        ) from error
+        failure = _failure(str(error), error, remedy=error.remedy, what=error.what, retryable=isinstance(error, Unavailable))
+        failure.__cause__ = error
+        if isinstance(error, Unavailable) and error.retry_after is not None and max_retries:
+            wait = min(max(error.retry_after, 0.0), MAX_RETRY_AFTER) * random.uniform(1, 1 + _SPREAD)  # noqa: S311  # no secret
+            raise dg.RetryRequested(max_retries=max_retries, seconds_to_wait=wait) from failure
+        raise failure from error
     except OSError as error:
         where = f" at {error.filename}" if error.filename else ""
-        raise dg.Failure(
-            description=f"the file system refused{where} ({error.strerror or error}): free space or mend permissions",
-            metadata={
-                "error": type(error).__name__,
-                "remedy": "free space, or mend the permissions of the store and the export",
-            },
-            allow_retries=True,
+        raise _failure(
+            f"the file system refused{where} ({error.strerror or error}): free space or mend permissions",
+            error,
+            what=f"the file system refused{where} ({error.strerror or error})",
+            remedy="free space, or mend the permissions of the store and the export",
+            retryable=True,
         ) from error
     except Exception as error:
-        raise dg.Failure(
-            description=f"{type(error).__name__}: {error}",
-            metadata={"error": type(error).__name__, "remedy": "a bug: report it with the stack trace of this failure"},
-            allow_retries=False,
+        raise _failure(
+            f"{type(error).__name__}: {error}",
+            error,
+            what=f"{type(error).__name__}: {error}",
+            remedy="a bug: report it with the stack trace of this failure",
+            retryable=False,
         ) from error
+
+
+def _failure(description: str, error: Exception, *, what: str, remedy: str, retryable: bool) -> dg.Failure:
+    return dg.Failure(
+        description=description,
+        metadata={"error": type(error).__name__, "what": what, "remedy": remedy, "retryable": retryable},
+        allow_retries=retryable,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FailedStep:
+    """A step that failed for good: its key, the class of the error, what was found, the remedy, and whether waiting helps."""
+
+    step: str
+    error: str
+    what: str
+    remedy: str
+    retryable: bool
+
+
+def failed_steps(instance: dg.DagsterInstance, run_id: str) -> list[FailedStep]:
+    """Return the failed steps of a run from its log; none when the run's process ended before it could say why."""
+    records = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_FAILURE).records
+    return [_read(record.event_log_entry.get_dagster_event()) for record in records]
+
+
+def _read(event: dg.DagsterEvent) -> FailedStep:
+    data = event.step_failure_data
+    said = data.user_failure_data.metadata if data.user_failure_data else {}
+    error = data.error
+    return FailedStep(
+        step=event.step_key or "",
+        error=str(said["error"].value) if "error" in said else (error.cls_name or "error") if error else "error",
+        what=str(said["what"].value) if "what" in said else error.message.strip() if error else "no reason was recorded",
+        remedy=str(said["remedy"].value) if "remedy" in said else "read the log of the run",
+        retryable=bool(said["retryable"].value) if "retryable" in said else False,
+    )

@@ -11,9 +11,11 @@ from typing import Any
 
 import dagster as dg
 
-from bbj_pipeline import __version__
-from bbj_pipeline.orchestration.failures import classified
+from bbj_pipeline.orchestration.automation import react_to_content
+from bbj_pipeline.orchestration.failures import classified, retry_policy
+from bbj_pipeline.orchestration.freshness import freshness_policy
 from bbj_pipeline.orchestration.platform import Platform
+from bbj_pipeline.orchestration.pools import EMBEDDER_POOL, HEAVY, PGVECTOR_WRITE_POOL, export_pool
 from bbj_pipeline.orchestration.publication_report import (
     PublishConfig,
     held_result,
@@ -33,6 +35,7 @@ from bbj_pipeline.stages.embedding import EMBED_VERSION
 from bbj_pipeline.stages.modernisation import FACTS_VERSION
 from bbj_pipeline.stages.tagging import TAGGER_VERSION
 from bbj_pipeline.storage.embedding_cache import DatabaseEmbeddingCache
+from bbj_pipeline.storage.rows import ROW_VERSION
 from bbj_pipeline.storage.stage_files import StageFile
 
 __all__ = ["build_source_assets", "partitions_of"]
@@ -53,15 +56,23 @@ def partitions_of(instances: Sequence[ConfiguredInstance]) -> dg.StaticPartition
 
 
 def build_source_assets(
-    *, source: Source[Any], instances: Sequence[ConfiguredInstance], retry_policy: dg.RetryPolicy | None
+    *, source: Source[Any], instances: Sequence[ConfiguredInstance], max_retries: int
 ) -> list[dg.AssetsDefinition]:
-    """Build the six assets ``[kind, stage]`` of one source kind."""
+    """Build the six assets ``[kind, stage]`` of one source kind; what is unavailable is tried ``max_retries`` times more."""
     kind = source.kind
     by_name = {item.ref.instance: item for item in instances}
     partitions = partitions_of(instances)
 
     def at(context: dg.AssetExecutionContext, platform: Platform) -> Workplace:
         return Workplace(by_name[context.partition_key], platform.store, context.run_id)
+
+    def output(step: Callable[[], StepResult]) -> dg.Output[StepResult]:
+        """Run a step; its data version says whether anything after it has to run."""
+        started = time.perf_counter()
+        with classified(max_retries):
+            result = step()
+        version = dg.DataVersion(result.info.data_version)
+        return dg.Output(result, data_version=version, metadata=_metadata(result.counts, started))
 
     def stage(
         name: str,
@@ -70,6 +81,8 @@ def build_source_assets(
         kinds: set[str],
         upstream: Sequence[str] = (),
         check_specs: Sequence[dg.AssetCheckSpec] = (),
+        pool: str | None = None,
+        freshness: dg.FreshnessPolicy | None = None,
     ) -> Callable[..., Any]:
         return dg.asset(
             key=[kind, name],
@@ -80,37 +93,41 @@ def build_source_assets(
             partitions_def=partitions,
             io_manager_key="stage_files",
             code_version=code_version,
-            retry_policy=retry_policy,
+            retry_policy=retry_policy(max_retries),
             check_specs=list(check_specs),
+            pool=pool,
+            op_tags=HEAVY.get(name),
+            automation_condition=react_to_content() if upstream else None,
+            freshness_policy=freshness,
         )
 
-    @stage(RAW_EXPORT, code_version=source.parser_version, kinds={"python"})
+    @stage(RAW_EXPORT, code_version=source.parser_version, kinds={"python"}, pool=export_pool(kind))
     def raw_export(context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.Output[StepResult]:
-        return _output(lambda: export_raw(at(context, platform)))
+        return output(lambda: export_raw(at(context, platform)))
 
     @stage(PARSED_TOPICS, code_version=source.parser_version, kinds={"parquet"}, upstream=[RAW_EXPORT])
     def parsed_topics(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], raw_export: StageFile
     ) -> dg.Output[StepResult]:
-        return _output(lambda: parse_raw(at(context, platform), raw_export))
+        return output(lambda: parse_raw(at(context, platform), raw_export))
 
     @stage(TAGGED_DOCS, code_version=f"{TAGGER_VERSION}.{FACTS_VERSION}", kinds={"parquet"}, upstream=[PARSED_TOPICS])
     def tagged_docs(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], parsed_topics: StageFile
     ) -> dg.Output[StepResult]:
-        return _output(lambda: tag_topics(at(context, platform), parsed_topics))
+        return output(lambda: tag_topics(at(context, platform), parsed_topics))
 
     @stage(CHUNKS, code_version=CHUNKER_VERSION, kinds={"parquet"}, upstream=[TAGGED_DOCS])
     def chunks(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], tagged_docs: StageFile
     ) -> dg.Output[StepResult]:
-        return _output(lambda: chunk_docs(at(context, platform), tagged_docs, platform.tokenizer))
+        return output(lambda: chunk_docs(at(context, platform), tagged_docs, platform.tokenizer))
 
-    @stage(EMBEDDINGS, code_version=EMBED_VERSION, kinds={"pytorch"}, upstream=[CHUNKS])
+    @stage(EMBEDDINGS, code_version=EMBED_VERSION, kinds={"pytorch"}, upstream=[CHUNKS], pool=EMBEDDER_POOL)
     def embeddings(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], chunks: StageFile
     ) -> dg.Output[StepResult]:
-        return _output(
+        return output(
             lambda: embed_chunks(
                 at(context, platform),
                 chunks,
@@ -137,10 +154,12 @@ def build_source_assets(
 
     @stage(
         PGVECTOR_TABLE,
-        code_version=__version__,
+        code_version=str(ROW_VERSION),
         kinds={"postgres"},
         upstream=[CHUNKS, EMBEDDINGS],
         check_specs=[nothing_withheld, nothing_held],
+        pool=PGVECTOR_WRITE_POOL,
+        freshness=freshness_policy(instances),
     )
     def pgvector_table(
         context: dg.AssetExecutionContext,
@@ -150,7 +169,7 @@ def build_source_assets(
         embeddings: StageFile,
     ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster wants the bare class here
         started = time.perf_counter()
-        with classified():
+        with classified(max_retries):
             outcome = publish_chunks(
                 at(context, platform),
                 chunks,
@@ -166,14 +185,6 @@ def build_source_assets(
         )
 
     return [raw_export, parsed_topics, tagged_docs, chunks, embeddings, pgvector_table]
-
-
-def _output(step: Callable[[], StepResult]) -> dg.Output[StepResult]:
-    """Run a step; its data version says whether anything after it has to run."""
-    started = time.perf_counter()
-    with classified():
-        result = step()
-    return dg.Output(result, data_version=dg.DataVersion(result.info.data_version), metadata=_metadata(result.counts, started))
 
 
 def _metadata(counts: Mapping[str, int], started: float) -> dict[str, Any]:

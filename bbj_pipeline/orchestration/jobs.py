@@ -15,14 +15,13 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 from dagster._utils.schedules import is_valid_cron_schedule
 
 from bbj_pipeline.errors import ConfigurationError
+from bbj_pipeline.orchestration.calendar import NIGHTLY, cadence
 from bbj_pipeline.orchestration.graph import partitions_of
+from bbj_pipeline.orchestration.pools import RUN_RESOURCES
 from bbj_pipeline.sources.config import ConfiguredInstance
 from bbj_pipeline.sources.contract import Source
 
-__all__ = ["NIGHTLY", "build_refresh_job", "build_schedules", "refresh_job_name", "schedule_name"]
-
-NIGHTLY = "0 2 * * *"
-"""Cron expression of instances that name no schedule of their own."""
+__all__ = ["build_refresh_job", "build_schedules", "refresh_job_name", "schedule_name"]
 
 _PLAIN_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_READABLE = 80
@@ -39,6 +38,7 @@ def build_refresh_job(*, source: Source[Any], instances: Sequence[ConfiguredInst
         refresh_job_name(source.kind),
         selection=dg.AssetSelection.groups(source.kind),
         partitions_def=partitions_of(instances),
+        tags=RUN_RESOURCES,
         description=f"Take one instance of {source.kind} from its raw export to the served table. "
         "Choose the instance as partition; unchanged documents are not computed again.",
     )
@@ -54,7 +54,7 @@ def build_schedules(
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for item in instances:
-        when = (item.options.schedule or NIGHTLY, item.options.timezone)
+        when = cadence(item.options)
         if not is_valid_cron_schedule(when[0]):
             raise ConfigurationError(
                 f"schedule {when[0]!r} of {item.ref} in sources.yaml is no cron expression",

@@ -71,6 +71,24 @@ class SourceOptions(BaseModel):
     )
     schedule: str | None = Field(default=None, description="Cron expression that replaces the nightly default.")
     timezone: str = Field(default="UTC", description="IANA time zone of the schedule.")
+    max_age_hours: float | None = Field(
+        default=None,
+        gt=0,
+        description="Hours without a refresh after which the instance counts as stale; unset: what its schedule says, and 2.",
+    )
+    mirror: str | None = Field(
+        default=None,
+        pattern=r"^[a-z0-9+]+://",
+        description="fsspec URL (s3://bucket/export.zip) that is copied to path before each export; path belongs to the copy.",
+    )
+    marker: str | None = Field(
+        default=None,
+        pattern=r"^[^/\\]+$",
+        description="Name of a file that is written anew when an export is complete: in the folder, or beside the archive.",
+    )
+    quiet_seconds: float = Field(
+        default=0, ge=0, le=86400, description="Seconds an export without a marker must rest before it counts as complete."
+    )
 
     @field_validator("public_url")
     @classmethod

@@ -7,9 +7,11 @@ import json
 import re
 import shutil
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import dagster as dg
 import pytest
+from dagster._utils.schedules import schedule_execution_time_iterator
 
 from bbj_pipeline.orchestration.build import build_definitions
 from bbj_pipeline.settings import SAMPLES_DIR, Settings
@@ -85,9 +87,12 @@ def test_everything_that_starts_runs_is_on() -> None:
     repository = build_definitions(Settings(sources_file=SAMPLES_DIR / "sources.yaml")).get_repository_def()
     assert len(repository.schedule_defs) == 7
     assert {item.default_status for item in repository.schedule_defs} == {dg.DefaultScheduleStatus.RUNNING}
-    assert {item.name for item in repository.sensor_defs} >= {"flare_export_sensor", "dead_run_sensor"}
-    named = [item for item in repository.sensor_defs if item.name in ("flare_export_sensor", "dead_run_sensor")]
-    assert {item.default_status for item in named} == {dg.DefaultSensorStatus.RUNNING}
+    watched = ("bbj_source", "flare", "javadoc", "mdx", "pdf")  # the samples of the other kinds are sites
+    assert {item.name for item in repository.sensor_defs} == {
+        *(f"{kind}_export_sensor" for kind in watched),
+        *("alert_sensor", "automation_sensor", "dead_run_sensor", "freshness_sensor", "refresh_request_sensor"),
+    }
+    assert {item.default_status for item in repository.sensor_defs} == {dg.DefaultSensorStatus.RUNNING}
 
 
 def test_the_nightly_schedule_requests_every_instance(tmp_path: Path) -> None:
@@ -152,3 +157,32 @@ def test_schedules_of_any_instances_have_names_of_their_own(tmp_path: Path, kind
     )
     assert len(found) == sum(len(set(group.values())) for group in kinds.values())
     assert all(re.fullmatch("[A-Za-z0-9_]{1,100}", name) for name in found)
+
+
+@pytest.mark.parametrize(
+    ("cron", "timezone", "day"),
+    [
+        ("30 2 * * *", "Europe/Berlin", datetime.date(2026, 3, 29)),  # 02:30 does not exist that night
+        ("30 2 * * *", "Europe/Berlin", datetime.date(2026, 10, 25)),  # 02:30 exists twice
+        ("30 1 * * *", "America/New_York", datetime.date(2026, 11, 1)),  # 01:30 exists twice
+        ("0 2 * * *", "UTC", datetime.date(2026, 3, 29)),
+    ],
+)
+def test_a_schedule_fires_once_a_night_when_clocks_change(tmp_path: Path, cron: str, timezone: str, day: datetime.date) -> None:
+    """In the week of a change to or from daylight-saving time each night has one tick, and each tick requests one run."""
+    (tmp_path / "sources.yaml").write_text(
+        json.dumps({"mdx": {"docs": {"path": "a", "schedule": cron, "timezone": timezone}}}), encoding="utf-8"
+    )
+    repository = build_definitions(Settings(sources_file=tmp_path / "sources.yaml")).get_repository_def()
+    (schedule,) = repository.schedule_defs
+    zone = ZoneInfo(timezone)
+    start = datetime.datetime.combine(day - datetime.timedelta(days=3), datetime.time(), zone)
+    ticks = schedule_execution_time_iterator(start.timestamp(), cron, schedule.execution_timezone)
+    times = [next(ticks) for _ in range(7)]
+    assert [time.astimezone(zone).date() for time in times] == [start.date() + datetime.timedelta(days=n) for n in range(7)]
+    keys = set()
+    for time in times:
+        context = dg.build_schedule_context(scheduled_execution_time=time, repository_def=repository)
+        (request,) = schedule.evaluate_tick(context).run_requests or []
+        keys.add(request.run_key)
+    assert len(keys) == 7

@@ -10,6 +10,7 @@ from bbj_pipeline.errors import PipelineError, RejectedInput
 from bbj_pipeline.orchestration.stage_names import RAW_EXPORT
 from bbj_pipeline.orchestration.steps.workplace import StepResult, Workplace, abandon_on_error
 from bbj_pipeline.records import RawDocument, Reject, Unfetched
+from bbj_pipeline.sources.mirroring import mirror
 from bbj_pipeline.storage.blobs import BlobStore
 from bbj_pipeline.storage.stage_files import StageFile
 from bbj_pipeline.storage.stage_records import MANIFEST, ManifestEntry
@@ -24,6 +25,9 @@ def export_raw(at: Workplace) -> StepResult:
     A document that could not be fetched keeps the entry of the earlier manifest, and the export is marked incomplete.
     New validators over the same bytes give a new manifest with the earlier data version: nothing downstream changes.
     """
+    options = at.instance.options
+    if options.mirror is not None and options.path is not None:
+        mirror(options.mirror, options.path, options.marker)
     earlier = at.earlier(RAW_EXPORT)
     known = _EarlierDocuments(earlier, at.store.blobs)
     revalidated = False
@@ -32,7 +36,7 @@ def export_raw(at: Workplace) -> StepResult:
     with abandon_on_error(draft):
         writer = UnitWriter(draft, MANIFEST)
         seen: set[str] = set()
-        for found in at.instance.source.export(at.instance.options, known):
+        for found in at.instance.source.export(options, known):
             if found.key in seen:
                 raise PipelineError(
                     f"{at.instance.ref} lists {found.key!r} twice", remedy="report this as a bug of its exporter"
