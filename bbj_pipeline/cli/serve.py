@@ -23,8 +23,9 @@ from bbj_pipeline.retrieval.serving import Service, create_app, serve_stdio
 from bbj_pipeline.retrieval.serving.access import KeyRing
 from bbj_pipeline.retrieval.serving.gaps import group_gaps, render_gaps
 from bbj_pipeline.retrieval.serving.logs import log_to_stderr
+from bbj_pipeline.retrieval.serving.webhook import refresh_router
 from bbj_pipeline.settings import Settings, load_settings
-from bbj_pipeline.storage.database import open_database
+from bbj_pipeline.storage.database import Database, open_database
 from bbj_pipeline.storage.feedback import select_gaps
 
 __all__ = ["gaps", "mcp", "serve"]
@@ -52,9 +53,10 @@ def serve(host: str, port: int, insecure: bool) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with it ignored
     signal.signal(signal.SIGTERM, _stop)  # uvicorn raises it again when it has stopped
     log_to_stderr()
-    with _listening(host, port) as listener, _service(settings) as service:
+    with _listening(host, port) as listener, open_database(settings) as database, _service(settings, database) as service:
         service.warm()
-        app = create_app(service, settings, any_host=not local)
+        hooks = None if settings.webhook_secret is None else refresh_router(settings, database)
+        app = create_app(service, settings, hooks=hooks, any_host=not local)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, server_header=False, proxy_headers=False, ws="none",
             timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
@@ -72,7 +74,7 @@ def mcp() -> None:
     """Speak MCP over standard input and output, for an agent that starts this as its own process."""
     settings = load_settings()
     log_to_stderr()
-    with _service(settings) as service:
+    with open_database(settings) as database, _service(settings, database) as service:
         anyio.run(partial(serve_stdio, service, log_queries=settings.log_queries))
 
 
@@ -91,14 +93,13 @@ def gaps(days: int, limit: int) -> None:
 
 
 @contextmanager
-def _service(settings: Settings) -> Iterator[Service]:
-    with open_database(settings) as database:
-        embedder = load_embedder(settings)
-        service = Service(database, embedder, Searcher(database, embedder, SearchConfig.from_settings(settings)), settings)
-        try:
-            yield service
-        finally:
-            service.close()
+def _service(settings: Settings, database: Database) -> Iterator[Service]:
+    embedder = load_embedder(settings)
+    service = Service(database, embedder, Searcher(database, embedder, SearchConfig.from_settings(settings)), settings)
+    try:
+        yield service
+    finally:
+        service.close()
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.middleware.cors import CORSMiddleware
@@ -35,9 +35,10 @@ _DESCRIPTION = (
 )
 
 
-def create_app(service: Service, settings: Settings, *, any_host: bool = False) -> ASGIApp:
+def create_app(service: Service, settings: Settings, *, hooks: APIRouter | None = None, any_host: bool = False) -> ASGIApp:
     """Return the ASGI application over ``service``, which the caller warms before and closes after.
 
+    ``hooks`` are routes below ``/hooks/`` that check a signature of their own instead of a key, and bound their own bodies.
     ``any_host`` accepts whatever host name a request carries: right where callers need a key, or a proxy checks it.
     """
     keys = KeyRing(settings.api_keys)
@@ -79,7 +80,24 @@ def create_app(service: Service, settings: Settings, *, any_host: bool = False) 
             app, allow_origins=origins, allow_methods=["GET", "POST"], expose_headers=["Retry-After"],
             allow_headers=["Authorization", "X-API-Key", "Content-Type", "Mcp-Protocol-Version", "Mcp-Session-Id"],
         )  # fmt: skip
+    if hooks is not None:
+        app = _Hooks(app, hooks)
     return Requests(app, metrics=metrics, routes=frozenset({*api.openapi()["paths"], "/mcp", "/docs", "/openapi.json"}))
+
+
+class _Hooks:
+    """Takes what is addressed to ``/hooks/`` past keys and limits: git servers sign their requests and know no key."""
+
+    def __init__(self, app: ASGIApp, hooks: APIRouter) -> None:
+        self._app = app
+        self._hooks = FastAPI(openapi_url=None, redirect_slashes=False)
+        install_handlers(self._hooks)
+        self._hooks.include_router(hooks)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on to one of the two."""
+        hooked = scope["type"] == "http" and scope["path"].startswith("/hooks/")
+        await (self._hooks if hooked else self._app)(scope, receive, send)
 
 
 class _McpEndpoint:

@@ -82,9 +82,12 @@ def install_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> JSONResponse:
-        phrase = HTTPStatus(error.status_code).phrase.lower()
+        phrase = HTTPStatus(error.status_code).phrase
+        said, colon, own = error.detail.partition(": ") if error.detail != phrase else (phrase.lower(), "", "")
+        if colon:
+            return problem(error.status_code, said, own, headers=error.headers)
         remedy = _REMEDIES.get(error.status_code, "see /docs")
-        return problem(error.status_code, phrase, remedy, headers=error.headers)
+        return problem(error.status_code, said, remedy, headers=error.headers)
 
     @app.exception_handler(Exception)
     async def crashed(_: Request, __: Exception) -> JSONResponse:
