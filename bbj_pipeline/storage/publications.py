@@ -51,7 +51,7 @@ def drop_instance(db: Database, ref: InstanceRef) -> int:
         for space in spaces:
             values: dict[str, Any] = {"space_id": space.id, "kind": ref.kind, "instance": ref.instance}
             deleted += connection.execute(query("delete_instance_chunks", chunks=space.chunks), values).rowcount
-            for name in ("delete_instance_documents", "delete_chunk_counts", "clear_current_publication"):
+            for name in ("delete_instance_documents", "clear_current_publication"):
                 connection.execute(query(name), values)
         for space in spaces:
             if space.state == "filling":

@@ -18,6 +18,7 @@ from psycopg.types.json import Jsonb
 from bbj_pipeline.errors import RejectedInput
 from bbj_pipeline.records import InstanceRef, content_hash
 from bbj_pipeline.storage.database import Connection, Database
+from bbj_pipeline.storage.lexical import settle
 from bbj_pipeline.storage.queries import query
 from bbj_pipeline.storage.rows import (
     CHUNK_COLUMNS,
@@ -103,7 +104,8 @@ def publish(
             result = job.run(version, run_id, code_versions, complete, approve_deletions)
         written = result.inserted + result.updated + result.deleted
         if written > ANALYZE_SHARE * (result.unchanged + written):
-            connection.execute(sql.SQL("analyze {}, documents, chunk_counts").format(space.chunks))
+            connection.execute(sql.SQL("analyze {}, documents").format(space.chunks))
+            settle(connection, space)
     return result
 
 
@@ -228,8 +230,6 @@ class _Publication:
         return deleted
 
     def _record(self, result: PublishResult, counts: _Counts) -> None:
-        self.connection.execute(query("delete_chunk_counts"), self.instance)
-        self.connection.execute(query("insert_chunk_counts", chunks=self.space.chunks), self.instance)
         names = ("inserted", "updated", "deleted", "unchanged", "documents_deleted")
         numbers = {"chunks": counts.chunks, "documents": counts.documents, **{name: getattr(result, name) for name in names}}
         self.connection.execute(

@@ -38,6 +38,16 @@ class Space:
         return sql.Identifier(f"chunks_{self.id}")
 
     @property
+    def terms(self) -> sql.Identifier:
+        """The table of the terms that stand in its chunks, with their document frequencies."""
+        return sql.Identifier(f"terms_{self.id}")
+
+    @property
+    def postings(self) -> sql.Identifier:
+        """The table of where each term stands."""
+        return sql.Identifier(f"postings_{self.id}")
+
+    @property
     def indexes(self) -> dict[str, sql.Identifier]:
         """The names of the indexes that search uses, by purpose."""
         return {name: sql.Identifier(f"chunks_{self.id}_{name}") for name in ("hnsw", "words", "generation")}
@@ -80,6 +90,7 @@ def prepare_space(connection: Connection, fingerprint: str, dimension: int) -> S
         if space.state == "registered":
             storage = sql.SQL("plain") if dimension <= MAX_INLINE_DIMENSION else sql.SQL("external")
             connection.execute(template("chunks_table", chunks=space.chunks, dimension=sql.Literal(dimension), storage=storage))
+            connection.execute("select add_lexical_index(%s)", (space.id,))
         return _set_state(connection, space, "filling")
 
 
