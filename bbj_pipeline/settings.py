@@ -73,12 +73,26 @@ class Settings(BaseSettings):
     dense_weight: float = Field(default=0.5, ge=0, le=1, description="Weight of the dense leg in the fusion.")
     lexical_weight: float = Field(default=0.5, ge=0, le=1, description="Weight of the lexical leg in the fusion.")
     rrf_k: int = Field(default=60, ge=1, description="The constant k of reciprocal rank fusion.")
+    judged_file: Path | None = Field(
+        default=None,
+        description="Judged queries (JSON lines) that search is evaluated with; unset means judged.jsonl beside the sources "
+        "file, if there is one.",
+    )
+    rollback_on_regression: bool = Field(
+        default=False, description="Roll instances back whose publication made search significantly worse."
+    )
 
     @model_validator(mode="after")
     def _some_weight(self) -> Self:
         if self.dense_weight + self.lexical_weight == 0:
             raise PydanticCustomError("weights", "one of BBJ_DENSE_WEIGHT and BBJ_LEXICAL_WEIGHT must be above 0")
         return self
+
+    @property
+    def judged(self) -> Path | None:
+        """The judged queries in use, ``None`` when there are none."""
+        beside = self.sources_file.parent / "judged.jsonl"
+        return self.judged_file or (beside if beside.is_file() else None)
 
     @property
     def store(self) -> str:
@@ -99,5 +113,9 @@ def load_settings() -> Settings:
         name = "BBJ_" + str(first["loc"][0]).upper() if first["loc"] else "settings"
         raise ConfigurationError(f"{name}: {first['msg']}", remedy="correct or unset this environment variable") from None
     return settings.model_copy(
-        update={"data_dir": settings.data_dir.resolve(), "sources_file": settings.sources_file.resolve()}
+        update={
+            "data_dir": settings.data_dir.resolve(),
+            "sources_file": settings.sources_file.resolve(),
+            "judged_file": settings.judged_file and settings.judged_file.resolve(),
+        }
     )

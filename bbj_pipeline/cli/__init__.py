@@ -23,6 +23,7 @@ _COMMANDS = {
     "tag": ("inspect", "Tag one source and print generations, evidence and document types as JSON lines."),
     "chunk": ("inspect", "Chunk one source and print its chunks as JSON lines."),
     "search": ("search", "Search what is published."),
+    "eval": ("eval", "Measure search with judged queries: metrics with intervals, ablations."),
     "ui": ("ui", "Start the Dagster UI and its daemon on this machine."),
     "rejects": ("rejects", "List the documents the last run refused, with the reason for each."),
     "status": ("status", "Show what is published."),

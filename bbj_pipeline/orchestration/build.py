@@ -6,6 +6,7 @@ import dagster as dg
 
 from bbj_pipeline.orchestration.checks import build_source_checks
 from bbj_pipeline.orchestration.dead_runs import build_dead_run_sensor
+from bbj_pipeline.orchestration.evaluation import build_evaluation
 from bbj_pipeline.orchestration.failures import retry_policy
 from bbj_pipeline.orchestration.graph import build_source_assets
 from bbj_pipeline.orchestration.io import StageFileIOManager
@@ -43,6 +44,12 @@ def build_definitions(settings: Settings, *, platform: Platform | None = None, m
         schedules += build_schedules(job=job, instances=instances)
         if kind == _WATCHED_KIND:
             sensors.append(build_export_sensor(kind=kind, job=job, instances=instances))
+    evaluation, evaluation_job, evaluation_sensor = build_evaluation(
+        kinds=list(instances_by_kind(load_sources(settings.sources_file))), retry_policy=retry_policy(max_retries)
+    )
+    assets.append(evaluation)
+    jobs.append(evaluation_job)
+    sensors.append(evaluation_sensor)
     return dg.Definitions(
         assets=assets,
         asset_checks=checks,
