@@ -8,7 +8,7 @@ TORCH := torch==2.13.0
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ui lint format typecheck bench-parse bench-increments bench-embed fuzz clean
+.PHONY: help run test ui lint format typecheck bench-parse bench-chunk bench-increments bench-embed fuzz clean
 
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -44,6 +44,9 @@ format: $(STAMP) ## ruff's formatter and safe fixes
 bench-parse: $(STAMP) ## speed of the parsers beside their libraries' own, and memory by corpus size
 	$(BIN)/python -m benchmarks.parse
 	$(BIN)/python -m benchmarks.memory
+
+bench-chunk: $(STAMP) ## what the chunker makes of the real corpora with two kinds of tokenizer, and how fast
+	$(BIN)/python -m benchmarks.chunk
 
 bench-increments: $(STAMP) ## requests and bytes of a first, an unchanged and an edited export of both network sources
 	$(BIN)/python -m benchmarks.increments

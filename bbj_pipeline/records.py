@@ -30,6 +30,7 @@ __all__ = [
     "InstanceRef",
     "RawDocument",
     "Reject",
+    "SectionLabels",
     "TaggedDoc",
     "Topic",
     "Unfetched",
@@ -263,24 +264,40 @@ class Topic:
 class Evidence:
     """Why a document carries a label: which cue, found where, with what weight.
 
-    ``where`` is ``block N`` (position in the topic), ``title``, ``path``, ``condition``, ``default`` or ``override``.
+    ``where`` is ``block N`` (position in the topic), ``title``, ``package``, ``path``, ``condition``, ``default`` or
+    ``override``; ``offset`` counts characters from the start of that text.
     """
 
     label: Generation
     cue: str
     where: str
     weight: float
+    offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SectionLabels:
+    """The generations of blocks ``first_block`` to ``end_block`` (excluded) of a topic, where they are not the document's."""
+
+    first_block: int
+    end_block: int
+    generations: tuple[Generation, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TaggedDoc:
-    """A topic with its generations (empty means unknown), their evidence, and its document type with the reason."""
+    """A topic with its generations (empty means unknown), their evidence, and its document type with the reason.
+
+    ``sections`` are the ranges of blocks, in order and apart from each other, that speak of other generations than the
+    document as a whole; none where it is uniform. Their evidence is the document's that stands in their blocks.
+    """
 
     topic: Topic
     generations: tuple[Generation, ...]
     evidence: tuple[Evidence, ...]
     doc_type: DocType
     doc_type_reason: str
+    sections: tuple[SectionLabels, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

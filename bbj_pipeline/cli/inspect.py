@@ -23,6 +23,7 @@ from bbj_pipeline.records import Chunk, InstanceRef, Reject, TaggedDoc, Topic, t
 from bbj_pipeline.settings import load_settings
 from bbj_pipeline.sources.config import ConfiguredInstance, build_options
 from bbj_pipeline.sources.registry import get_source
+from bbj_pipeline.stages.tagging import confidence
 from bbj_pipeline.storage import stage_records
 from bbj_pipeline.storage.stage_files import StageDraft, StageFile, StageStore
 from bbj_pipeline.storage.stage_records import Codec
@@ -112,8 +113,14 @@ def _rejected(kind: str, reject: Reject) -> dict[str, Any]:
 
 
 def _tag_line(doc: TaggedDoc) -> dict[str, Any]:
+    """Return labels, how sure they are, why, and the sections that differ, each with the heading above it and its evidence."""
     line: dict[str, Any] = {**to_json(doc), "kind": doc.topic.kind, "key": doc.topic.key, "title": doc.topic.title}
     del line["topic"]
+    line["confidence"] = confidence(doc)
+    for section in line["sections"]:
+        blocks = range(section["first_block"], section["end_block"])
+        section["heading"] = doc.topic.blocks[blocks.start].text
+        section["evidence"] = [item for item in line["evidence"] if item["where"] in {f"block {block}" for block in blocks}]
     return line
 
 

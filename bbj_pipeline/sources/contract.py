@@ -57,6 +57,9 @@ class SourceOptions(BaseModel):
     default_generations: tuple[Generation, ...] = Field(
         default=(), description="A hint for documents that show no cue of their own; never a verdict."
     )
+    generation_overrides: Path | None = Field(
+        default=None, description="YAML file of what a person says about the generations of documents, by key or glob."
+    )
     min_tag_coverage: float = Field(
         default=0.5, ge=0, le=1, description="Share of documents that must carry a generation, or nothing is published."
     )

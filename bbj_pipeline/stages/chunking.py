@@ -17,14 +17,16 @@ from bbj_pipeline.stages.chunks.headers import HeaderMaker
 from bbj_pipeline.stages.chunks.members import Members
 from bbj_pipeline.stages.chunks.overlap import Overlap, find_overlaps
 from bbj_pipeline.stages.chunks.overloads import join_overloads
-from bbj_pipeline.stages.chunks.packing import Draft, Limits, Packer, limits_for
+from bbj_pipeline.stages.chunks.packing import Packer, limits_for
+from bbj_pipeline.stages.chunks.partition import Draft, Limits
 from bbj_pipeline.stages.chunks.pieces import Counter, join
 from bbj_pipeline.stages.chunks.sections import Section, build_sections
 from bbj_pipeline.stages.contract import Tokenizer
+from bbj_pipeline.stages.tagging import generations_at
 
 __all__ = ["CHUNKER_VERSION", "chunk"]
 
-CHUNKER_VERSION = "3"
+CHUNKER_VERSION = "4"
 
 _SCALES = (1.0, 0.92, 0.8, 0.65, 0.5, 0.35)
 """Margins tried in turn. Sums of pieces are exact for WordPiece; a BPE model may need the second."""
@@ -114,7 +116,7 @@ def _passage(draft: Draft, overlap: Overlap, headers: HeaderMaker) -> _Passage:
         pieces.insert(position, overlap)
     scopes = {piece.scope for piece in pieces}
     scope = next(iter(scopes)) if len(scopes) == 1 else ()
-    path = (*draft.path, *scope, *((draft.signature,) if draft.signature else ()))
+    path = (*draft.path, *scope, *((draft.lead,) if draft.lead else ()))
     header, _ = headers.make(path)
     return _Passage(draft, header, join(pieces))
 
@@ -128,7 +130,8 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
     for ordinal, passage in enumerate(passages):
         draft = passage.draft
         path = draft.path
-        own = next((piece for piece in draft.pieces if piece.kind != "heading"), draft.pieces[0])
+        blocks = sorted(piece.block for piece in draft.pieces)
+        anchor, page = _place(topic, draft)
         chunks.append(
             Chunk(
                 kind=topic.kind,
@@ -141,18 +144,31 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
                 content=passage.content,
                 tokens=passage.tokens,
                 doc_type=doc.doc_type,
-                generations=doc.generations,
+                generations=generations_at(doc, blocks[0], blocks[-1] + 1),
                 url=members.url(draft),
-                anchor=draft.chain[-1].anchor if draft.chain else None,
-                page=topic.blocks[own.block].page,
+                anchor=anchor,
+                page=page,
                 overlap=passage.overlap,
-                metadata=members.metadata(shared, draft, passage.content),
+                metadata={**members.metadata(shared, draft, passage.content), **_lines(topic, blocks)},
                 raw_key=topic.raw_key,
                 raw_sha256=topic.raw_sha256,
             )
         )
         seen[path] += 1
     return tuple(chunks)
+
+
+def _place(topic: Topic, draft: Draft) -> tuple[str | None, int | None]:
+    """Return where in its document a draft begins: the anchor of its heading or of its lines, the page of its first block."""
+    own = topic.blocks[next((piece for piece in draft.pieces if piece.kind != "heading"), draft.pieces[0]).block]
+    anchor = draft.chain[-1].anchor if draft.chain else None
+    return anchor or (f"L{own.lines[0]}" if own.lines else None), own.page
+
+
+def _lines(topic: Topic, blocks: Sequence[int]) -> dict[str, list[int]]:
+    """Return the first and last source line of the blocks, where their format has lines a reader can go to."""
+    spans = [lines for lines in (topic.blocks[block].lines for block in blocks) if lines is not None]
+    return {"lines": [min(first for first, _ in spans), max(last for _, last in spans)]} if spans else {}
 
 
 def _shared_metadata(topic: Topic) -> dict[str, Any]:

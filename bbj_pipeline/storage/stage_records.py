@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-from bbj_pipeline.records import Block, Chunk, Evidence, TaggedDoc, Topic, to_json
+from bbj_pipeline.records import Block, Chunk, Evidence, SectionLabels, TaggedDoc, Topic, to_json
 from bbj_pipeline.storage.stage_files import as_json
 
 __all__ = [
@@ -127,6 +127,7 @@ def _tagged_row(doc: TaggedDoc) -> dict[str, Any]:
         "evidence": [to_json(item) for item in doc.evidence],
         "doc_type": doc.doc_type,
         "doc_type_reason": doc.doc_type_reason,
+        "sections": [to_json(item) for item in doc.sections],
     }
 
 
@@ -137,7 +138,13 @@ def _tagged(row: dict[str, Any]) -> TaggedDoc:
         evidence=tuple(Evidence(**item) for item in row["evidence"]),
         doc_type=row["doc_type"],
         doc_type_reason=row["doc_type_reason"],
+        # a file written before sections had labels has no such column
+        sections=tuple(_section_labels(item) for item in row.get("sections") or ()),
     )
+
+
+def _section_labels(row: dict[str, Any]) -> SectionLabels:
+    return SectionLabels(row["first_block"], row["end_block"], tuple(row["generations"]))
 
 
 def _manifest_row(entry: ManifestEntry) -> dict[str, Any]:
@@ -180,10 +187,24 @@ _TAG_FIELDS: list[tuple[str, pa.DataType]] = [
     ("generations", _TEXTS),
     (
         "evidence",
-        pa.list_(pa.struct([("label", pa.string()), ("cue", pa.string()), ("where", pa.string()), ("weight", pa.float64())])),
+        pa.list_(
+            pa.struct(
+                [
+                    ("label", pa.string()),
+                    ("cue", pa.string()),
+                    ("where", pa.string()),
+                    ("weight", pa.float64()),
+                    ("offset", pa.int32()),
+                ]
+            )
+        ),
     ),
     ("doc_type", pa.string()),
     ("doc_type_reason", pa.string()),
+    (
+        "sections",
+        pa.list_(pa.struct([("first_block", pa.int32()), ("end_block", pa.int32()), ("generations", _TEXTS)])),
+    ),
 ]
 _MANIFEST_FIELDS: list[tuple[str, pa.DataType]] = [
     ("sha256", pa.string()),

@@ -15,6 +15,7 @@ from bbj_pipeline.orchestration.steps.workplace import StepResult, Unit, Workpla
 from bbj_pipeline.records import Chunk, RawDocument, Reject, TaggedDoc, Topic, content_hash
 from bbj_pipeline.stages.chunking import CHUNKER_VERSION, chunk
 from bbj_pipeline.stages.contract import Tokenizer
+from bbj_pipeline.stages.generations.overrides import Overrides, load_overrides
 from bbj_pipeline.stages.tagging import TAGGER_VERSION, tag
 from bbj_pipeline.storage import stage_records
 from bbj_pipeline.storage.stage_files import StageFile
@@ -62,21 +63,35 @@ def parse_raw(at: Workplace, raw_export: StageFile) -> StepResult:
 
 
 def tag_topics(at: Workplace, parsed_topics: StageFile) -> StepResult:
-    """Give every topic its generations with evidence, and its document type."""
+    """Give every topic its generations with evidence, and its document type.
+
+    Overrides that fit no document are logged as a warning: they are misspelled, or about documents that are gone.
+    """
     hint, doc_type = at.instance.options.default_generations, at.instance.source.default_doc_type
+    file = at.instance.options.generation_overrides
+    overrides = load_overrides(file) if file else Overrides()
+    keys: set[str] = set()
+
+    def units() -> Iterator[Unit[Topic]]:
+        for unit in _usable(parsed_topics, stage_records.PARSED):
+            keys.add(unit.key)
+            yield unit
 
     def compute(topic: Topic) -> Iterable[tuple[str, TaggedDoc | Reject]]:
-        yield topic.key, tag(topic, default_generations=hint, default_doc_type=doc_type)
+        yield topic.key, tag(topic, default_generations=hint, default_doc_type=doc_type, overrides=overrides)
 
-    return map_units(
+    result = map_units(
         at,
         stage=TAGGED_DOCS,
         upstream=parsed_topics,
-        stage_version=content_hash([TAGGER_VERSION, list(hint), doc_type]),
+        stage_version=content_hash([TAGGER_VERSION, list(hint), doc_type, *([overrides] if overrides.items else [])]),
         codec=stage_records.TAGGED,
-        units=lambda: _usable(parsed_topics, stage_records.PARSED),
+        units=units,
         compute=compute,
     )
+    for pattern in overrides.unmatched(keys) if keys else ():
+        log.warning("%s: no document has the key %r of %s", at.instance.ref, pattern, file)
+    return result
 
 
 def chunk_docs(at: Workplace, tagged_docs: StageFile, tokenizer: Tokenizer) -> StepResult:
