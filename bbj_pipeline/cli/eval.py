@@ -26,7 +26,9 @@ __all__ = ["eval"]
 
 @click.command("eval")
 @click.option("--judged", type=click.Path(path_type=Path), help="Judged queries (JSON lines) other than the configured ones.")
-@click.option("--ablations", is_flag=True, help="Also leave out one part after another; embeds the corpus anew for two of them.")
+@click.option(
+    "--ablations", is_flag=True, help="Also leave out one part after another; embeds the corpus anew for two of them."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.option(
     "--run-file", type=click.Path(path_type=Path), help="Write the rankings there in TREC format, the judgements to FILE.qrels."

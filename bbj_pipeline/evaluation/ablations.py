@@ -5,7 +5,7 @@ Configurations of a search over what is published; what needs another index (no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from bbj_pipeline.evaluation.comparison import Comparison, compare
@@ -92,16 +92,15 @@ def ablation_table(ablations: Sequence[Ablation]) -> str:
 
 
 def _setups(config: SearchConfig, reranker: Reranker | None) -> Iterator[_Setup]:
-    no_generation: Mapping[str, float] = {"target_weight": 0.0, "preference_weight": 0.0}
-    bare = replace(
-        config, phrase_bonus=0.0, identifier_bonus=0.0, per_document=HITS, kind_share=1.0, **no_generation
-    )  # the legs and their fusion, and nothing after them
+    level = replace(config, target_weight=0.0, preference_weight=0.0)
+    # The legs and their fusion, and nothing after them.
+    bare = replace(level, phrase_bonus=0.0, identifier_bonus=0.0, per_document=HITS, kind_share=1.0)
     yield _Setup("dense alone", replace(bare, dense_weight=1.0, lexical_weight=0.0), hinted=False)
     yield _Setup("lexical alone", replace(bare, dense_weight=0.0, lexical_weight=1.0), hinted=False)
     yield _Setup("fused, nothing after", bare, hinted=False)
     yield _Setup("blueprint's fusion (.7/.3, 20 a leg)", _blueprint(config))
     yield _Setup("without hints", config, hinted=False)
-    yield _Setup("without generation scoring", replace(config, **no_generation))
+    yield _Setup("without generation scoring", level)
     yield _Setup("without wording bonuses", replace(config, phrase_bonus=0.0, identifier_bonus=0.0))
     yield _Setup("without balance", replace(config, per_document=HITS, kind_share=1.0))
     if reranker is not None:

@@ -1,4 +1,4 @@
-"""Confidence intervals of means and of paired differences, by the bootstrap over queries. Pure, and seeded: equal in, equal out."""
+"""Confidence intervals of means and of paired differences, by the bootstrap over queries. Pure and seeded."""
 
 from __future__ import annotations
 

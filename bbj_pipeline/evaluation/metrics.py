@@ -16,7 +16,7 @@ DEPTH = 10
 """Documents of a ranking that are looked at; nobody reads on."""
 METRICS = ("MRR", "nDCG@10", "recall@5", "recall@10")
 PRIMARY = "nDCG@10"
-"""The one metric that decides: it sees grades and every place of the first ten. Deciding by four would err four times as often."""
+"""The one metric that decides: it sees grades and all ten places. Deciding by four would err four times as often."""
 
 Scores = Mapping[str, float]
 """A value in 0..1 for each name in ``METRICS``."""

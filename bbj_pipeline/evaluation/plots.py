@@ -19,7 +19,9 @@ def evaluation_plot(summary: Summary, history: Sequence[EvaluationMeans]) -> str
     from matplotlib.figure import Figure
 
     bars = [("all", summary.overall[PRIMARY])]
-    bars += [(f"{grouping}: {name}", means[PRIMARY]) for grouping, found in summary.groups.items() for name, means in found.items()]
+    bars += [
+        (f"{grouping}: {name}", means[PRIMARY]) for grouping, found in summary.groups.items() for name, means in found.items()
+    ]
     figure = Figure(figsize=(11, 1.2 + 0.28 * len(bars)), dpi=90, layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)

@@ -46,9 +46,7 @@ class Summary:
 
 def score_answers(answers: Iterable[Answer]) -> dict[str, Scores]:
     """Return the metrics of every answerable query by its id."""
-    return {
-        answer.query.id: score(answer.documents, answer.query.grades) for answer in answers if not answer.query.is_negative
-    }
+    return {answer.query.id: score(answer.documents, answer.query.grades) for answer in answers if not answer.query.is_negative}
 
 
 def summarize(answers: Sequence[Answer], *, floor: float) -> Summary:

@@ -108,12 +108,13 @@ class _Run:
         scores = score_answers(self.answers)
         baseline = latest_evaluation(self.database, self.judged.digest, baseline=True)
         comparison = None if baseline is None else compare(scores, evaluation_scores(self.database, baseline.id))
+        before = None if baseline is None else baseline.id
         regressed = comparison is not None and comparison.is_regression and not accept
         summary = summarize(self.answers, floor=self.config.confidence_floor)
         report = self._report(summary_table(summary), comparison, baseline)
         record = EvaluationRecord(
             run_id, self.judged.digest, self.judged.name, self.state, self.served[0].space_id, _publications(self.served),
-            dataclasses.asdict(self.config), report, baseline and baseline.id, regressed,
+            dataclasses.asdict(self.config), report, before, regressed,
         )  # fmt: skip
         results = [
             QueryResult(answer.query.id, scores.get(answer.query.id), list(map(str, answer.documents)), answer.confidence)
@@ -122,7 +123,7 @@ class _Run:
         identity = record_evaluation(self.database, record, results)
         history = evaluation_history(self.database, self.judged.digest, limit=HISTORY)
         return Outcome(
-            identity, False, summary.overall, comparison, baseline and baseline.id, regressed,
+            identity, False, summary.overall, comparison, before, regressed,
             {} if baseline is None else _changed(self.served, baseline),
             f"{report}\n{evaluation_plot(summary, history)}\n",
         )  # fmt: skip

@@ -49,7 +49,7 @@ def build_evaluation(
         key=EVALUATION,
         deps=[dg.AssetKey([kind, PGVECTOR_TABLE]) for kind in kinds],
         group_name="corpus",
-        description="Search measured with judged queries: MRR, nDCG@10 and recall with 95 % intervals, compared with the run before.",
+        description="Search measured with judged queries: MRR, nDCG@10, recall with 95 % intervals, compared with the run before.",
         kinds={"postgres"},
         retry_policy=retry_policy,
         automation_condition=_after_publications(),
@@ -98,7 +98,7 @@ def build_evaluation(
 
 
 def _after_publications() -> dg.AutomationCondition[Any]:
-    """When a table was published to since the last evaluation and none is being published to: a night ends in one evaluation."""
+    """When a table was published to since the last evaluation and none is being made: a night ends in one evaluation."""
     published = dg.AutomationCondition.any_deps_updated().since_last_handled()
     busy = dg.AutomationCondition.any_deps_in_progress() | dg.AutomationCondition.in_progress()
     return (published & ~busy).with_label("after publications")
