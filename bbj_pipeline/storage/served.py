@@ -36,7 +36,7 @@ def served_rows(db: Database, ref: InstanceRef) -> list[PublishRow]:
             ref.kind, key, ordinal, section_ordinal, title, tuple(path), header, content, tokens, doc_type,
             tuple(generations), url, anchor, page, overlap, metadata, raw_key, raw_sha256,
         )  # fmt: skip
-        found.append(PublishRow(chunk, np.asarray(vector, dtype=np.float32)))
+        found.append(PublishRow(chunk, vector.to_numpy().astype(np.float32)))
     return found
 
 
