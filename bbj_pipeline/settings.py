@@ -46,6 +46,14 @@ class Settings(BaseSettings):
         default=SAMPLES_DIR / "sources.yaml",
         description="The one configuration file of all instances; the default lists the sample exports.",
     )
+    links: Path | None = Field(
+        default=None,
+        description="Curated links between documents (YAML); unset means links.yaml beside the sources file, if there is one.",
+    )
+    source_preference: str = Field(
+        default="flare,mdx,javadoc,wordpress,web_crawl,bbj_source,pdf",
+        description="Kinds or kind/instance, the preferred first: of near-duplicates the one of the first source is shown.",
+    )
     database_url: SecretStr | None = Field(
         default=None,
         description="postgresql:// URL of a PostgreSQL with pgvector >= 0.8.4; unset means the embedded server.",
@@ -95,6 +103,15 @@ class Settings(BaseSettings):
         return self.judged_file or (beside if beside.is_file() else None)
 
     @property
+    def preferred_sources(self) -> tuple[str, ...]:
+        """Kinds and instances, the preferred first. The default order: what is maintained comes before what is made of it.
+
+        Topics and Markdown are edited, JavaDoc is generated from topics; articles are dated and quote them; a built site is a
+        rendering of Markdown; programs are quoted by pages that explain them; a PDF is a print of a day.
+        """
+        return tuple(name.strip() for name in self.source_preference.split(",") if name.strip())
+
+    @property
     def store(self) -> str:
         """Root of raw blobs and stage files, as a folder or fsspec URL."""
         return self.store_url or str(self.data_dir / "store")
@@ -117,5 +134,6 @@ def load_settings() -> Settings:
             "data_dir": settings.data_dir.resolve(),
             "sources_file": settings.sources_file.resolve(),
             "judged_file": settings.judged_file and settings.judged_file.resolve(),
+            "links": settings.links and settings.links.resolve(),
         }
     )

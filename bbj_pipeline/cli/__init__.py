@@ -27,6 +27,7 @@ _COMMANDS = {
     "ui": ("ui", "Start the Dagster UI and its daemon on this machine."),
     "rejects": ("rejects", "List the documents the last run refused, with the reason for each."),
     "status": ("status", "Show what is published."),
+    "report": ("report", "Print the health of the corpus, its near-duplicates or its modernisation links."),
     "doctor": ("doctor", "Check the installation; every finding comes with its remedy."),
     "migrate": ("status", "Bring the database to this version's schema."),
 }

@@ -17,6 +17,7 @@ from bbj_pipeline.errors import ConfigurationError, PipelineError
 from bbj_pipeline.evaluation.judged import load_judged
 from bbj_pipeline.evaluation.metrics import PRIMARY
 from bbj_pipeline.evaluation.tracking import Outcome, evaluate_published, search_config
+from bbj_pipeline.orchestration.corpus import CORPUS_GROUP
 from bbj_pipeline.orchestration.failures import classified
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.stage_names import PGVECTOR_TABLE
@@ -25,7 +26,7 @@ from bbj_pipeline.storage.database import Database
 
 __all__ = ["EVALUATION", "EvaluationConfig", "RollBack", "build_evaluation"]
 
-EVALUATION = dg.AssetKey(["corpus", "evaluation"])
+EVALUATION = dg.AssetKey([CORPUS_GROUP, "evaluation"])
 NO_REGRESSION = "no_regression"
 
 RollBack = Callable[[Database, InstanceRef, int, str], object]
@@ -48,7 +49,7 @@ def build_evaluation(
     @dg.asset(
         key=EVALUATION,
         deps=[dg.AssetKey([kind, PGVECTOR_TABLE]) for kind in kinds],
-        group_name="corpus",
+        group_name=CORPUS_GROUP,
         description="Search measured with judged queries: MRR, nDCG@10, recall with 95 % intervals, compared with the run before.",
         kinds={"postgres"},
         retry_policy=retry_policy,

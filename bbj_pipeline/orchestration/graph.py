@@ -24,6 +24,7 @@ from bbj_pipeline.sources.config import ConfiguredInstance
 from bbj_pipeline.sources.contract import Source
 from bbj_pipeline.stages.chunking import CHUNKER_VERSION
 from bbj_pipeline.stages.embedding import EMBED_VERSION
+from bbj_pipeline.stages.modernisation import FACTS_VERSION
 from bbj_pipeline.stages.tagging import TAGGER_VERSION
 from bbj_pipeline.storage.embedding_cache import DatabaseEmbeddingCache
 from bbj_pipeline.storage.stage_files import StageFile
@@ -87,7 +88,7 @@ def build_source_assets(
     ) -> dg.Output[StepResult]:
         return _output(lambda: parse_raw(at(context, platform), raw_export))
 
-    @stage(TAGGED_DOCS, code_version=TAGGER_VERSION, kinds={"parquet"}, upstream=[PARSED_TOPICS])
+    @stage(TAGGED_DOCS, code_version=f"{TAGGER_VERSION}.{FACTS_VERSION}", kinds={"parquet"}, upstream=[PARSED_TOPICS])
     def tagged_docs(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], parsed_topics: StageFile
     ) -> dg.Output[StepResult]:

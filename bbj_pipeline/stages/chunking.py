@@ -13,6 +13,7 @@ from typing import Any
 
 from bbj_pipeline.errors import ModelError
 from bbj_pipeline.records import Chunk, TaggedDoc, Topic, embedding_text
+from bbj_pipeline.stages.chunks.document_facts import document_facts
 from bbj_pipeline.stages.chunks.headers import HeaderMaker
 from bbj_pipeline.stages.chunks.members import Members
 from bbj_pipeline.stages.chunks.overlap import Overlap, find_overlaps
@@ -38,10 +39,13 @@ _KEPT_METADATA = (
     "supersedes",
     "superseded_by",
     "migration_note",
+    "related",
     "last_updated",
     "conditions",
 )
 _MAX_KEYWORDS = 24
+_FEW_SIGNATURES = 8
+"""A page of so many signatures is about them; of a class with more, each passage has those of its member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,7 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
         path = draft.path
         blocks = sorted(piece.block for piece in draft.pieces)
         anchor, page = _place(topic, draft)
+        facts = shared if ordinal else {**shared, **document_facts(topic)}
         chunks.append(
             Chunk(
                 kind=topic.kind,
@@ -149,7 +154,7 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
                 anchor=anchor,
                 page=page,
                 overlap=passage.overlap,
-                metadata={**members.metadata(shared, draft, passage.content), **_lines(topic, blocks)},
+                metadata={**members.metadata(facts, draft, passage.content), **_lines(topic, blocks)},
                 raw_key=topic.raw_key,
                 raw_sha256=topic.raw_sha256,
             )
@@ -177,4 +182,7 @@ def _shared_metadata(topic: Topic) -> dict[str, Any]:
     keywords = topic.metadata.get("keywords")
     if isinstance(keywords, list) and keywords:
         kept["keywords"] = keywords[:_MAX_KEYWORDS]
+    signatures = topic.metadata.get("signatures")
+    if isinstance(signatures, list) and 0 < len(signatures) <= _FEW_SIGNATURES:
+        kept["signatures"] = signatures
     return kept
