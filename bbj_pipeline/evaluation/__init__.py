@@ -1,6 +1,6 @@
 """How good the search is, as numbers: judged queries, metrics, confidence intervals, ablations, floors, the run before.
 
-Reads what is published through ``retrieval`` like any caller. No Dagster, and no SQL of its own: results are kept by ``storage``.
+Reads what is published through ``retrieval`` like any caller. No Dagster and no SQL: results are kept by ``storage``.
 """
 
 from bbj_pipeline.evaluation.judged import JudgedQuery, JudgedSet, Judgement, load_judged

@@ -50,7 +50,7 @@ def build_evaluation(
         key=EVALUATION,
         deps=[dg.AssetKey([kind, PGVECTOR_TABLE]) for kind in kinds],
         group_name=CORPUS_GROUP,
-        description="Search measured with judged queries: MRR, nDCG@10, recall with 95 % intervals, compared with the run before.",
+        description="Search measured with judged queries: MRR, nDCG@10, recall with intervals, compared with the run before.",
         kinds={"postgres"},
         retry_policy=retry_policy,
         automation_condition=_after_publications(),
