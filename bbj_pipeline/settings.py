@@ -58,6 +58,16 @@ class Settings(BaseSettings):
         default=None,
         description="postgresql:// URL of a PostgreSQL with pgvector >= 0.8.4; unset means the embedded server.",
     )
+    statement_seconds: float = Field(
+        default=1800, ge=0, description="Longest single statement on the database, in seconds; 0 means no limit."
+    )
+    pool_size: int = Field(default=8, ge=2, le=100, description="Database connections of one process at most.")
+    keep_publications: int = Field(
+        default=10, ge=1, description="Publications of an instance that stay ready to be rolled back to."
+    )
+    keep_days: int = Field(
+        default=30, ge=0, description="Days for which further publications, and raw bytes no one refers to, stay as well."
+    )
     store_url: str | None = Field(
         default=None,
         description="Where raw blobs and stage files go: a folder or any fsspec URL (s3://...); unset means the data folder.",

@@ -67,11 +67,15 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self._postmaster = psutil.Process(int((folder / "postmaster.pid").read_text().split()[0]))
+        self._known: dict[int, int] = {}
 
     def seconds(self) -> float:
-        """Processor seconds of all backends that live, to the nanosecond."""
-        paths = (Path(f"/proc/{child.pid}/schedstat") for child in self._postmaster.children())
-        return sum(int(path.read_text().split()[0]) for path in paths if path.exists()) / 1e9
+        """Processor seconds of all backends so far; of one that ended, what was last seen of it."""
+        for child in self._postmaster.children():
+            path = Path(f"/proc/{child.pid}/schedstat")
+            if path.exists():
+                self._known[child.pid] = int(path.read_text().split()[0])
+        return sum(self._known.values()) / 1e9
 
 
 @contextmanager

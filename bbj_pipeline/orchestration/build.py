@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from typing import Any
 
 import dagster as dg
 
 from bbj_pipeline.orchestration.checks import build_source_checks
 from bbj_pipeline.orchestration.corpus import build_corpus_assets, build_corpus_job
 from bbj_pipeline.orchestration.dead_runs import build_dead_run_sensor
-from bbj_pipeline.orchestration.evaluation import build_evaluation
+from bbj_pipeline.orchestration.evaluation import build_evaluation, roll_back_to
 from bbj_pipeline.orchestration.failures import retry_policy
 from bbj_pipeline.orchestration.graph import build_source_assets
 from bbj_pipeline.orchestration.io import StageFileIOManager
 from bbj_pipeline.orchestration.jobs import build_refresh_job, build_schedules
+from bbj_pipeline.orchestration.operator_jobs import build_operator_jobs
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.quiet import quiet_libraries
 from bbj_pipeline.orchestration.sensors import build_export_sensor
@@ -47,7 +49,7 @@ def build_definitions(
     shared = platform or Platform(settings)
     assets: list[dg.AssetsDefinition] = []
     checks: list[dg.AssetChecksDefinition] = []
-    jobs = []
+    jobs: list[Any] = [*build_operator_jobs()]
     schedules: list[dg.ScheduleDefinition] = []
     sensors: list[dg.SensorDefinition] = [build_dead_run_sensor()]
     for kind, instances in instances_by_kind(load_sources(settings.sources_file)).items():
@@ -61,7 +63,7 @@ def build_definitions(
             sensors.append(build_export_sensor(kind=kind, job=job, instances=instances))
     assets += build_corpus_assets(kinds=list(source_kinds()), retry_policy=retry_policy(max_retries), now=now)
     evaluation, evaluation_job, evaluation_sensor = build_evaluation(
-        kinds=list(source_kinds()), retry_policy=retry_policy(max_retries)
+        kinds=list(source_kinds()), roll_back=roll_back_to, retry_policy=retry_policy(max_retries)
     )
     assets.append(evaluation)
     jobs += [build_corpus_job(), evaluation_job]

@@ -23,8 +23,9 @@ from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.stage_names import PGVECTOR_TABLE
 from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.storage.database import Database
+from bbj_pipeline.storage.rollback import rollback
 
-__all__ = ["EVALUATION", "EvaluationConfig", "RollBack", "build_evaluation"]
+__all__ = ["EVALUATION", "EvaluationConfig", "RollBack", "build_evaluation", "roll_back_to"]
 
 EVALUATION = dg.AssetKey([CORPUS_GROUP, "evaluation"])
 NO_REGRESSION = "no_regression"
@@ -42,7 +43,7 @@ class EvaluationConfig(dg.Config):
 
 
 def build_evaluation(
-    *, kinds: Sequence[str], retry_policy: dg.RetryPolicy | None, roll_back: RollBack | None = None
+    *, kinds: Sequence[str], roll_back: RollBack, retry_policy: dg.RetryPolicy | None
 ) -> tuple[dg.AssetsDefinition, UnresolvedAssetJobDefinition, dg.SensorDefinition]:
     """Build the asset, the job that makes it, and the sensor that starts it when tables of ``kinds`` were published to."""
 
@@ -79,7 +80,7 @@ def build_evaluation(
                 accept=config.accept,
             )
             rolled_back = []
-            if outcome.regressed and roll_back is not None and platform.settings.rollback_on_regression:
+            if outcome.regressed and platform.settings.rollback_on_regression:
                 rolled_back = _roll_back(outcome, roll_back, platform.database, context)
         return _result(outcome, rolled_back, time.perf_counter() - started)
 
@@ -96,6 +97,11 @@ def build_evaluation(
         description="Evaluates search after publications.",
     )
     return evaluation, job, sensor
+
+
+def roll_back_to(database: Database, ref: InstanceRef, publication: int, run_id: str) -> None:
+    """Roll an instance back to a publication; what was rolled away is held until its source changes."""
+    rollback(database, ref, to=publication, run_id=run_id)
 
 
 def _after_publications() -> dg.AutomationCondition[Any]:

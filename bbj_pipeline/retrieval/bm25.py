@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from bbj_pipeline.storage.lexical import Admitted, Term
 
-__all__ = ["K1", "B", "Plan", "idf", "plan"]
+__all__ = ["K1", "B", "Plan", "idf", "plan", "proving_plan"]
 
 K1 = 1.2
 B = 0.75
@@ -46,11 +47,20 @@ def plan(terms: Sequence[tuple[Term, float]], statistics: Admitted, postings: in
 
     The rarest term always finds.
     """
-    weights: dict[int, float] = {}
-    common: dict[int, float] = {}
-    read = 0
-    for term, factor in terms:
-        read += term.df
-        into = weights if read <= postings or not weights else common
-        into[term.id] = factor * idf(term.df, statistics.chunks)
-    return Plan(weights, common, base=K1 * (1 - B), slope=K1 * B / statistics.average_length)
+    read = list(accumulate(term.df for term, _ in terms))
+    return _split(terms, statistics, max(1, sum(count <= postings for count in read)))
+
+
+def proving_plan(terms: Sequence[tuple[Term, float]], statistics: Admitted, score: float) -> Plan:
+    """Split the same terms so that those not looked for give less than ``score`` together (MaxScore, Turtle and Flood 1995).
+
+    With the score of the last of the best known so far, what this finds needs no further proof: that score only rises.
+    """
+    rests = list(accumulate(factor * idf(term.df, statistics.chunks) for term, factor in reversed(terms)))
+    return _split(terms, statistics, len(terms) - sum(rest <= score for rest in rests))
+
+
+def _split(terms: Sequence[tuple[Term, float]], statistics: Admitted, finding: int) -> Plan:
+    weighted = [(term.id, factor * idf(term.df, statistics.chunks)) for term, factor in terms]
+    base, slope = K1 * (1 - B), K1 * B / statistics.average_length
+    return Plan(dict(weighted[:finding]), dict(weighted[finding:]), base=base, slope=slope)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from bbj_pipeline.records import DocType, Generation, embedding_text, to_json
 
-__all__ = ["Candidate", "Groups", "Reranker", "SearchHit", "SearchResponse"]
+__all__ = ["Candidate", "DocumentLink", "Groups", "Reranker", "SearchHit", "SearchResponse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,24 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentLink:
+    """A document that a found one leads to; ``relation`` is ``superseded_by``, ``supersedes`` or ``related``."""
+
+    relation: str
+    kind: str
+    instance: str
+    key: str
+    title: str
+    url: str | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class SearchHit:
     """One result. ``rank`` counts from 1, ``score`` lies in 0..1, ``explain`` tells each stage's part in it.
 
-    ``copies`` are chunks of the same text that were ranked below it, ``neighbours`` the chunks around it, in order.
+    ``copies`` are other chunks of the same or nearly the same text, ``neighbours`` the chunks around it, in order, ``links``
+    what supersedes its document, is superseded by it or related to it.
     """
 
     rank: int
@@ -56,6 +70,7 @@ class SearchHit:
     chunk: Candidate
     copies: tuple[Candidate, ...] = ()
     neighbours: tuple[Candidate, ...] = ()
+    links: tuple[DocumentLink, ...] = ()
     explain: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -63,6 +78,8 @@ class SearchHit:
         flat: dict[str, Any] = {"rank": self.rank, "score": self.score, **_plain(self.chunk)}
         if self.copies:
             flat["copies"] = [{"kind": copy.kind, "instance": copy.instance, "key": copy.key} for copy in self.copies]
+        if self.links:
+            flat["links"] = [{**to_json(link), "url": link.url} for link in self.links]
         if self.neighbours:
             flat["neighbours"] = [_plain(chunk) for chunk in self.neighbours]
         return flat if self.explain is None else {**flat, "explain": to_json(self.explain)}

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from bbj_pipeline.records import Generation
 from bbj_pipeline.retrieval.contract import Candidate
 from bbj_pipeline.retrieval.legs import Ranked
+from bbj_pipeline.retrieval.relations import Copies
 
 __all__ = ["Clock", "Found", "explain_hit", "explain_search"]
 
@@ -20,7 +21,7 @@ T = TypeVar("T")
 class Found:
     """What the database gave for one query; ``fused`` are scores by id, best first, ``chunks`` counts all that are served.
 
-    ``candidates`` are the shortlist, the only ones whose texts were read.
+    ``candidates`` are the shortlist, the only ones whose texts were read; ``copies`` are known among them.
     """
 
     chunks: int
@@ -29,6 +30,7 @@ class Found:
     fused: Mapping[str, float]
     generations: Mapping[str, Sequence[Generation]]
     candidates: Mapping[str, Candidate]
+    copies: Copies
 
     @property
     def frequencies(self) -> Mapping[str, int]:

@@ -5,12 +5,13 @@ A leg returns ids best first. Which way a search takes is decided here from exac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from bbj_pipeline.records import DocType, Generation
-from bbj_pipeline.retrieval.bm25 import plan
+from bbj_pipeline.retrieval.bm25 import Plan, plan, proving_plan
 from bbj_pipeline.retrieval.spelling import edit_distance, tolerated
 from bbj_pipeline.stages.contract import Vector
 from bbj_pipeline.stages.terms import terms
@@ -28,8 +29,7 @@ EF_SEARCH = 200
 a filter admits: with twice the limit two per cent of the nearest 100 real chunks, near-duplicates often, were missed."""
 MAX_EF_SEARCH = 1000
 FIRST_POSTINGS = 10_000
-"""Postings read to find the first candidates; ``WIDEN`` times as many when those do not prove which chunks are best."""
-WIDEN = 5
+"""Postings read to find the first candidates."""
 MAX_CORRECTED = 3
 """Misspelt words of one question that are corrected; the longest, whose neighbours are fewest."""
 MAX_SPELLINGS = 3
@@ -136,8 +136,8 @@ class LexicalLeg:
     def search(self, among: Admitted, candidates: int) -> Ranked:
         """Return the ``candidates`` chunks of the highest BM25 score, and as many of those that fit the hint; exact.
 
-        Candidates are first looked for by the rarest terms. That is enough when the last of the best scores more than all
-        the other terms together could give; until it is, more terms take part in the search.
+        Candidates are first looked for by the rarest terms. That is enough when the last of the best scores as much as all
+        the other terms together could give; if not, that score tells which of them must take part in the search too.
         """
         words = list(dict.fromkeys(terms(self.question)))
         known = find_terms(self.connection, self.space, words)
@@ -145,34 +145,37 @@ class LexicalLeg:
         details: dict[str, Any] = {"terms": {term.text: term.df for term, _ in weighted}, "corrected": corrected or None}
         if not weighted:
             return Ranked((), "no terms", details)
-        postings, proven = self.first_postings, False
-        while not proven:
-            bounds = plan(weighted, among, postings)
-            found = score_postings(
-                self.connection,
-                self.space,
-                weights=bounds.weights,
-                common=bounds.common,
-                base=bounds.base,
-                slope=bounds.slope,
-                facets=among.facets,
-                hinted=among.hinted,
-                limit=candidates,
-            )
-            best, own = _best(found, candidates), _best([row for row in found if row[1]], candidates)
-            proven = not bounds.common or (
-                _is_proven(best, candidates, bounds.rest, among.matching)
-                and (among.hinted is None or _is_proven(own, candidates, bounds.rest, among.hinted_matching))
-            )
-            postings *= WIDEN
-        items = best if among.hinted is None else sorted({*best, *own}, key=lambda item: (-item[1], item[0]))
+        bounds = plan(weighted, among, self.first_postings)
+        best, own = self._scored(bounds, among, candidates)
+        reached = min(_reached(best, candidates, among.matching), _reached(own, candidates, among.hinted_matching))
+        if bounds.rest > reached:
+            bounds = proving_plan(weighted, among, reached)
+            best, own = self._scored(bounds, among, candidates)
+        items = sorted({*best, *own}, key=lambda item: (-item[1], item[0]))
         details["common"] = len(bounds.common)
         return Ranked(tuple(items), "bm25", details)
+
+    def _scored(
+        self, bounds: Plan, among: Admitted, candidates: int
+    ) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+        """Return the best chunks, and the best of those that fit the hint."""
+        found = score_postings(
+            self.connection,
+            self.space,
+            weights=bounds.weights,
+            common=bounds.common,
+            base=bounds.base,
+            slope=bounds.slope,
+            facets=among.facets,
+            hinted=among.hinted,
+            limit=candidates,
+        )
+        return _best(found, candidates), _best([row for row in found if row[1]], candidates)
 
     def _with_spellings(
         self, words: Sequence[str], known: Sequence[Term]
     ) -> tuple[list[tuple[Term, float]], dict[str, list[str]]]:
-        """Return the known terms and, for identifiers that no chunk has, the terms they may be misspelt for, with factors."""
+        """Return the known terms and, for words that no chunk has, the terms they may be misspelt for, with factors."""
         weighted = dict.fromkeys(known, 1.0)
         texts = {term.text for term in known}
         corrected: dict[str, list[str]] = {}
@@ -201,9 +204,11 @@ def _best(found: Sequence[tuple[str, bool, float]], count: int) -> list[tuple[st
     return sorted(((identity, round(score, 9)) for identity, _, score in found), key=lambda item: (-item[1], item[0]))[:count]
 
 
-def _is_proven(best: Sequence[tuple[str, float]], count: int, rest: float, matching: int) -> bool:
-    """Tell whether no chunk that was not looked at can be among the best."""
-    return len(best) >= matching or (len(best) >= count and best[-1][1] >= rest)
+def _reached(best: Sequence[tuple[str, float]], count: int, matching: int) -> float:
+    """Return the score that a chunk must exceed to be among the best: none while there are places left to fill."""
+    if len(best) >= matching:
+        return math.inf
+    return best[-1][1] if len(best) >= count else 0.0
 
 
 def _rows(connection: Connection, name: str, space: Space, values: dict[str, Any]) -> tuple[tuple[str, float], ...]:

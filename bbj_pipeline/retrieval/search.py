@@ -20,6 +20,7 @@ from bbj_pipeline.retrieval.explaining import Clock, Found, explain_hit, explain
 from bbj_pipeline.retrieval.fusion import fuse
 from bbj_pipeline.retrieval.generation import adjusted, generation_score
 from bbj_pipeline.retrieval.legs import DenseLeg, LexicalLeg, ids
+from bbj_pipeline.retrieval.relations import Copies, find_copies, find_links
 from bbj_pipeline.retrieval.request import SearchRequest
 from bbj_pipeline.retrieval.selection import balanced, collapsed, numbered, within_budget
 from bbj_pipeline.settings import Settings
@@ -29,7 +30,7 @@ from bbj_pipeline.storage.lexical import admitted
 from bbj_pipeline.storage.passages import fetch_generations, fetch_neighbours, fetch_passages
 from bbj_pipeline.storage.spaces import Space, active_space
 
-__all__ = ["SearchConfig", "Searcher", "same_text"]
+__all__ = ["SearchConfig", "Searcher"]
 
 RERANKED = 20
 """Fused candidates a reranker reads (blueprint, stage 4)."""
@@ -80,15 +81,10 @@ class SearchConfig:
         )
 
 
-def same_text(chunks: Sequence[Candidate]) -> Mapping[str, str]:
-    """Group chunks whose header and content are equal to the letter."""
-    return {chunk.id: chunk.text_hash for chunk in chunks}
-
-
 class Searcher:
     """Searches the active embedding space; safe to use from several threads when its parts are.
 
-    ``groups`` tells which chunks are copies of each other, so that a text is shown once.
+    Equal texts and the near-duplicates that the corpus reports found are shown once; ``groups`` may say otherwise.
     """
 
     def __init__(
@@ -98,7 +94,7 @@ class Searcher:
         config: SearchConfig | None = None,
         *,
         reranker: Reranker | None = None,
-        groups: Groups = same_text,
+        groups: Groups | None = None,
     ) -> None:
         self._database = db
         self._embedder = embedder
@@ -134,16 +130,21 @@ class Searcher:
         )  # fmt: skip
         clock = Clock()
         embedding = clock.time("embed", lambda: self._embedder.embed_query(request.query))
-        with self._database.snapshot(timeout=self._config.timeout) as connection:
+
+        def find(connection: Connection) -> tuple[Space, Found]:
             space = self._space(connection)
-            found = self._find(connection, space, request, embedding, clock)
+            return space, self._find(connection, space, request, embedding, clock)
+
+        space, found = self._database.read(find, timeout=self._config.timeout)
         # A reranker takes its time: the connection is back in the pool by now.
         hits = self._hits(request, found, clock)
         sure = self._confidence(request, found, hits)
-        chosen = self._chosen(request, hits, sure)
-        if request.neighbours and chosen:
-            with self._database.snapshot(timeout=self._config.timeout) as connection:
-                chosen = _with_neighbours(connection, space, chosen, request.neighbours)
+        chosen = self._chosen(request, found, hits, sure)
+        if chosen:
+            chosen = self._database.read(
+                lambda connection: _with_surroundings(connection, space, chosen, request.neighbours),
+                timeout=self._config.timeout,
+            )
         return SearchResponse(
             request.query, generation, numbered(chosen), sure, explain_search(found, clock) if explain else None
         )
@@ -171,7 +172,11 @@ class Searcher:
         short = self._shortlist(request, dict(fused), generations)
         passages = clock.time("fetch", lambda: fetch_passages(connection, space, short))
         candidates = {identity: Candidate(identity, *values) for identity, values in passages.items()}
-        return Found(among.chunks, dense, lexical, dict(fused), generations, candidates)
+        copies = clock.time("copies", lambda: self._copies(connection, space, list(candidates.values())))
+        return Found(among.chunks, dense, lexical, dict(fused), generations, candidates, copies)
+
+    def _copies(self, connection: Connection, space: Space, chunks: Sequence[Candidate]) -> Copies:
+        return find_copies(connection, space, chunks) if self._groups is None else Copies(self._groups(chunks))
 
     def _shortlist(
         self, request: SearchRequest, fused: Mapping[str, float], generations: Mapping[str, Sequence[Generation]]
@@ -223,16 +228,23 @@ class Searcher:
         passages = [hit.chunk.text for hit in hits[:JUDGED]]
         return confidence(request.query, passages, similarity, found.frequencies, found.chunks)
 
-    def _chosen(self, request: SearchRequest, hits: Sequence[SearchHit], sure: float) -> list[SearchHit]:
+    def _chosen(self, request: SearchRequest, found: Found, hits: Sequence[SearchHit], sure: float) -> list[SearchHit]:
         if request.confident and sure < self._config.confidence_floor:
             return []
-        single = collapsed(hits, self._groups([hit.chunk for hit in hits]))
+        single = collapsed(hits, found.copies.groups, found.copies.preferred)
         chosen = balanced(single, request.limit, per_document=self._config.per_document, kind_share=self._config.kind_share)
         return within_budget(chosen, request.token_budget)
 
 
-def _with_neighbours(connection: Connection, space: Space, hits: list[SearchHit], count: int) -> list[SearchHit]:
-    around = fetch_neighbours(connection, space, [hit.chunk.id for hit in hits], count)
+def _with_surroundings(connection: Connection, space: Space, hits: list[SearchHit], neighbours: int) -> list[SearchHit]:
+    """Give each hit the links of its document and, if wanted, the chunks around it."""
+    links = find_links(connection, space, [hit.chunk for hit in hits])
+    around = fetch_neighbours(connection, space, [hit.chunk.id for hit in hits], neighbours) if neighbours else {}
     return [
-        dataclasses.replace(hit, neighbours=tuple(Candidate(*near) for near in around.get(hit.chunk.id, ()))) for hit in hits
+        dataclasses.replace(
+            hit,
+            links=links.get(hit.chunk.id, ()),
+            neighbours=tuple(Candidate(*near) for near in around.get(hit.chunk.id, ())),
+        )
+        for hit in hits
     ]

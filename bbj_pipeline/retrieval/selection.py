@@ -8,24 +8,29 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from bbj_pipeline.retrieval.contract import SearchHit
 
 __all__ = ["balanced", "collapsed", "numbered", "within_budget"]
 
 
-def collapsed(hits: Sequence[SearchHit], groups: Mapping[str, str]) -> list[SearchHit]:
-    """Keep the first hit of each group of copies and name the others in its ``copies``; ``groups`` is by chunk id.
+def collapsed(hits: Sequence[SearchHit], groups: Mapping[str, str], preferred: Collection[str] = ()) -> list[SearchHit]:
+    """Keep one hit of each group of copies, in the place of the first, and name the others in its ``copies``.
 
-    A chunk without a group is its own.
+    ``groups`` is by chunk id; a chunk without a group is its own. The one kept is the first, or the first of ``preferred``.
     """
-    first: dict[str, SearchHit] = {}
+    kept: dict[str, SearchHit] = {}
     for hit in hits:
         group = groups.get(hit.chunk.id, hit.chunk.id)
-        kept = first.get(group)
-        first[group] = hit if kept is None else dataclasses.replace(kept, copies=(*kept.copies, hit.chunk))
-    return list(first.values())
+        place = kept.get(group)
+        if place is None:
+            kept[group] = hit
+        elif hit.chunk.id in preferred and place.chunk.id not in preferred:
+            kept[group] = dataclasses.replace(hit, score=place.score, copies=(place.chunk, *place.copies))
+        else:
+            kept[group] = dataclasses.replace(place, copies=(*place.copies, hit.chunk))
+    return list(kept.values())
 
 
 def balanced(hits: Sequence[SearchHit], limit: int, *, per_document: int, kind_share: float) -> list[SearchHit]:

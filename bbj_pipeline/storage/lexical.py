@@ -20,6 +20,9 @@ from bbj_pipeline.storage.spaces import Space
 
 __all__ = ["Admitted", "Term", "admitted", "find_terms", "near_terms", "score_postings", "settle", "term_counts"]
 
+SETTLE_SHARE = 0.05
+"""Share of a space's chunks that must have been written before its tables are vacuumed and analysed at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Term:
@@ -52,12 +55,16 @@ def term_counts(text: str) -> tuple[list[str], list[int]]:
     return list(counts), list(counts.values())
 
 
-def settle(connection: Connection, space: Space) -> None:
-    """After a large publication: mark pages as visible to all, so that scoring reads the index alone, and renew statistics.
+def settle(connection: Connection, space: Space, written: int) -> None:
+    """After ``written`` rows, when they are a large part of all: renew statistics, and mark pages as visible to all.
 
-    Outside a transaction, as ``vacuum`` demands.
+    Scoring then reads the index of the postings alone. Both read whole tables, so the server's own vacuum has to do for small
+    publications, whose cost must not grow with the table. Outside a transaction, as ``vacuum`` demands.
     """
-    connection.execute(sql.SQL("vacuum (analyze) {}, {}, facets").format(space.terms, space.postings))
+    row = connection.execute(query("count_chunks"), {"space_id": space.id}).fetchone()
+    if row is not None and written > SETTLE_SHARE * int(row[0]):
+        connection.execute(sql.SQL("analyze {}, documents").format(space.chunks))
+        connection.execute(sql.SQL("vacuum (analyze) {}, {}, facets").format(space.terms, space.postings))
 
 
 def admitted(connection: Connection, space: Space, conditions: Mapping[str, Any], *, filtered: bool) -> Admitted:

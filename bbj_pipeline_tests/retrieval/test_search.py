@@ -14,6 +14,9 @@ from bbj_pipeline.errors import ConfigurationError, RejectedInput, SchemaError
 from bbj_pipeline.records import Generation, InstanceRef
 from bbj_pipeline.retrieval import SearchConfig, Searcher, render_text
 from bbj_pipeline.stages.contract import Vector
+from bbj_pipeline.stages.duplicates import Copy
+from bbj_pipeline.stages.modernisation import DocumentId, DocumentLink, LinkGraph
+from bbj_pipeline.storage.corpus import replace_duplicates, replace_links
 from bbj_pipeline.storage.database import Database
 from bbj_pipeline.storage.publishing import PublishRow
 from bbj_pipeline_tests.fakes import CountingEmbedder
@@ -386,6 +389,44 @@ def test_equal_texts_are_shown_once(database: Database) -> None:
     assert len(hits) == 2
     assert {len(hit.copies) for hit in hits} == {0, 7}
     assert len(Searcher(database, EMBEDDER, groups=lambda chunks: {}).search("letter", limit=5).hits) == 5
+
+
+def test_near_duplicates_are_shown_as_the_preferred_one(database: Database) -> None:
+    """A copy that ranks higher gives its place to the chunk it is a copy of, and is named there as an alternate."""
+    rows = [
+        PublishRow(chunk("built.html.md", content="Open a window today."), unit(1)),
+        PublishRow(chunk("source.md", content="Open a window."), unit(1, 0.2)),
+    ]
+    put(database, rows, "1")
+    built, source = (row.chunk.chunk_id(InstanceRef("mdx", "docs")) for row in rows)
+    before = Searcher(database, EMBEDDER).search("open a window today", limit=5).hits
+    assert [hit.chunk.id for hit in before] == [built, source]
+    replace_duplicates(database, [Copy(built, source, 0.9)], [])
+    (hit,) = Searcher(database, EMBEDDER).search("open a window today", limit=5).hits
+    assert (hit.chunk.id, [copy.id for copy in hit.copies], hit.score) == (source, [built], before[0].score)
+
+
+def test_a_legacy_hit_leads_to_its_modern_equivalent(corpus: Database) -> None:
+    """A document that is superseded carries the link, title and note of what supersedes it; the other one links back."""
+    old, new = (DocumentId("mdx", "docs", item.key) for item in (MNEMONIC, ADD_WINDOW))
+    graph = LinkGraph((DocumentLink(old, "superseded_by", new, "curated", "since BBj 1.0"),), ())
+    replace_links(corpus, graph, {old: (MNEMONIC.title, None), new: (ADD_WINDOW.title, ADD_WINDOW.url)})
+    hits = {hit.chunk.key: hit for hit in Searcher(corpus, EMBEDDER).search(QUESTION, generation="vpro5").hits}
+    assert hits[MNEMONIC.key].to_json()["links"] == [
+        {
+            "relation": "superseded_by",
+            "kind": "mdx",
+            "instance": "docs",
+            "key": "BBjSysGui.md",
+            "title": "addWindow",
+            "url": "https://docs.example/BBjSysGui",
+            "note": "since BBj 1.0",
+        }
+    ]
+    assert [link.relation for link in hits[ADD_WINDOW.key].links] == ["supersedes"]
+    assert hits[LOOP.key].links == ()
+    page = render_text(Searcher(corpus, EMBEDDER).search(QUESTION, generation="vpro5"))
+    assert "superseded by addWindow (https://docs.example/BBjSysGui): since BBj 1.0" in page
 
 
 def test_neighbours_stand_around_a_hit(database: Database) -> None:

@@ -129,8 +129,9 @@ def test_a_chunks_table_from_before_gets_an_index(database: Database) -> None:
         space = register_space(connection, "old:8", 8)
         connection.execute(template("chunks_table", chunks=space.chunks, dimension=sql.Literal(8), storage=sql.SQL("plain")))
         connection.execute(
-            "insert into publications (space_id, kind, instance, run_id, input_version, counts, code_versions, complete)"
-            " values (%s, 'mdx', 'docs', 'r', '1', '{}', '{}', true)", (space.id,)
+            "insert into publications"
+            " (space_id, kind, instance, run_id, input_version, content_version, counts, code_versions, complete)"
+            " values (%s, 'mdx', 'docs', 'r', '1', '1', '{}', '{}', true)", (space.id,)
         )  # fmt: skip
         connection.execute(
             "insert into chunks_1 (id, kind, instance, doc_key, ordinal, section_ordinal, title, heading_path,"

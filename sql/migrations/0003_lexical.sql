@@ -170,3 +170,6 @@ end
 $$;
 
 select add_lexical_index(id) from embedding_spaces where state <> 'registered';
+
+-- The history of a space has its chunks' columns, so it follows each migration that adds one.
+select add_history(id) from embedding_spaces where state <> 'registered';
