@@ -12,7 +12,7 @@ import pytest
 
 from bbj_pipeline.evaluation.metrics import METRICS
 from bbj_pipeline.orchestration.build import build_definitions
-from bbj_pipeline.orchestration.evaluation import EVALUATION, build_evaluation
+from bbj_pipeline.orchestration.evaluation import EVALUATION, build_evaluation, roll_back_to
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.settings import SAMPLES_DIR, Settings
@@ -32,11 +32,12 @@ def platform(published: Published) -> Iterator[Platform]:
 
 
 def evaluate(platform: Platform, *, accept: bool = False, rolled: list[Any] | None = None, **changes: Any) -> Any:
-    """Materialise the asset; return its metadata and its check. ``rolled`` collects what would be rolled back."""
+    """Materialise the asset; return its metadata and its check. ``rolled`` collects what is rolled back."""
 
     def roll_back(database: Database, ref: InstanceRef, publication: int, run_id: str) -> None:
-        assert rolled is not None
-        rolled.append((ref, publication))
+        roll_back_to(database, ref, publication, run_id)
+        if rolled is not None:
+            rolled.append((ref, publication))
 
     asset, _, _ = build_evaluation(kinds=["flare", "mdx"], retry_policy=None, roll_back=roll_back)
     platform.settings = platform.settings.model_copy(update=changes)
@@ -109,8 +110,9 @@ def test_a_regression_fails_until_it_is_mended_or_accepted(platform: Platform, p
 
 
 def test_only_changed_instances_are_rolled_back_and_only_when_configured(platform: Platform, published: Published) -> None:
-    """With the setting on, the damaged instance goes back to the publication that the baseline was measured on."""
+    """With the setting on, the damaged instance goes back to what the baseline was measured on, and search is as good again."""
     evaluate(platform)
+    texts = [row.chunk.text_hash for row in served_rows(published.database, FLARE)]
     before = damage(published)
     rolled: list[Any] = []
     evaluate(platform, rolled=rolled)
@@ -120,6 +122,9 @@ def test_only_changed_instances_are_rolled_back_and_only_when_configured(platfor
     assert rolled == [(FLARE, before)]
     assert "rolled back to publication" in metadata["rolled_back"]
     assert not check.passed
+    assert [row.chunk.text_hash for row in served_rows(published.database, FLARE)] == texts
+    _, check = evaluate(platform)
+    assert check.passed
 
 
 def test_without_judged_queries_it_says_what_to_do(platform: Platform, tmp_path: Any) -> None:
