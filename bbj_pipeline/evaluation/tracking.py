@@ -33,7 +33,7 @@ from bbj_pipeline.storage.evaluations import (
     record_evaluation,
 )
 from bbj_pipeline.storage.publications import InstanceStatus, status
-from bbj_pipeline.storage.served import unpublished
+from bbj_pipeline.storage.readback import unpublished
 
 __all__ = ["EVALUATION_VERSION", "Outcome", "evaluate_published", "search_config"]
 

@@ -17,7 +17,7 @@ from bbj_pipeline.stages.contract import Embedder, Vector
 from bbj_pipeline.storage.database import Database
 from bbj_pipeline.storage.publications import status
 from bbj_pipeline.storage.publishing import PublishRow, publish
-from bbj_pipeline.storage.served import scratch_database, served_rows
+from bbj_pipeline.storage.readback import scratch_database, served_rows
 
 __all__ = ["index_ablations", "without_headers", "without_overlap"]
 

@@ -19,7 +19,7 @@ from bbj_pipeline.settings import SAMPLES_DIR, Settings
 from bbj_pipeline.storage.database import Database
 from bbj_pipeline.storage.publications import status
 from bbj_pipeline.storage.publishing import PublishRow, publish
-from bbj_pipeline.storage.served import served_rows
+from bbj_pipeline.storage.readback import served_rows
 from bbj_pipeline_tests.evaluation.conftest import Published
 
 FLARE = InstanceRef("flare", "bbj-docs")

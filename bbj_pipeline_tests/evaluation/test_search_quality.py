@@ -17,7 +17,7 @@ from bbj_pipeline.evaluation.variants import index_ablations, without_headers, w
 from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.retrieval import SearchConfig
 from bbj_pipeline.settings import SAMPLES_DIR
-from bbj_pipeline.storage.served import served_rows, unpublished
+from bbj_pipeline.storage.readback import served_rows, unpublished
 from bbj_pipeline_tests.evaluation.conftest import Published
 from bbj_pipeline_tests.storage.chunk_factory import chunk
 
