@@ -8,9 +8,11 @@ Standard library only, imported by every layer. No logging and no retry policy l
     │   ├── SourceUnavailable     a site, export folder or store
     │   ├── DatabaseUnavailable   PostgreSQL
     │   │   └── ConnectionLost    the connection broke or was not made; what may be repeated is
-    │   └── ModelUnavailable      an embedding server
+    │   ├── ModelUnavailable      an embedding server
+    │   └── Overloaded            this service has as many requests as it can take
     ├── RejectedInput             the input itself is unusable               never retried
-    │   └── CheckFailed           a blocking check stands before publishing
+    │   ├── CheckFailed           a blocking check stands before publishing
+    │   └── NotFound              what is asked for by its id is not there
     ├── ModelError                an embedding model is missing or misbehaves never retried
     └── SchemaError               the database is not at the schema this code needs never retried
 """
@@ -24,6 +26,8 @@ __all__ = [
     "DatabaseUnavailable",
     "ModelError",
     "ModelUnavailable",
+    "NotFound",
+    "Overloaded",
     "PipelineError",
     "RejectedInput",
     "SchemaError",
@@ -78,12 +82,20 @@ class ModelUnavailable(Unavailable):
     """A server that runs a model did not answer."""
 
 
+class Overloaded(Unavailable):
+    """This service has as many requests as it can take; ``retry_after`` says when to come again."""
+
+
 class RejectedInput(PipelineError):
     """The input itself is unusable and will be so tomorrow."""
 
 
 class CheckFailed(RejectedInput):
     """A blocking data-quality check failed; what is served stays as it was."""
+
+
+class NotFound(RejectedInput):
+    """What is asked for by its id is not there (any more)."""
 
 
 class ModelError(PipelineError):

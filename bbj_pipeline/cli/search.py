@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any, get_args
 
 import click
 
 from bbj_pipeline.models import load_embedder
-from bbj_pipeline.records import GENERATIONS, Generation
+from bbj_pipeline.records import GENERATIONS, DocType
 from bbj_pipeline.retrieval import SearchConfig, Searcher, render_text
 from bbj_pipeline.settings import load_settings
 from bbj_pipeline.sources.registry import get_source
@@ -22,22 +23,23 @@ __all__ = ["search"]
 @click.option("--kind", "kinds", multiple=True, help="Only this source kind; may be given several times.")
 @click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 100), help="Hits at most.")
 @click.option("--strict", is_flag=True, help="Only the given generation and universal documents.")
+@click.option("--source", "sources", multiple=True, metavar="KIND/INSTANCE", help="Only this instance; several times.")
+@click.option(
+    "--doc-type", "doc_types", multiple=True, type=click.Choice(get_args(DocType)), help="Only this type; several times."
+)
+@click.option("--bbj-version", "version", help="The BBj you have, 19 or 19.10: leaves out what came later.")
+@click.option("--current", is_flag=True, help="Leave out what is deprecated or no longer valid.")
+@click.option("--confident", is_flag=True, help="Nothing rather than noise when the answer does not seem to be there.")
+@click.option("--token-budget", type=click.IntRange(1), help="Tokens that all passages may have together.")
+@click.option("--neighbours", default=0, type=click.IntRange(0, 5), help="Passages before and after each hit.")
 @click.option("--explain", is_flag=True, help="Show the stages behind each hit.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def search(
-    query: str,
-    generation: Generation | None,
-    kinds: tuple[str, ...],
-    limit: int,
-    strict: bool,
-    explain: bool,
-    as_json: bool,
-) -> None:
+def search(query: str, as_json: bool, **options: Any) -> None:
     """Find the best passages for QUERY, the hinted generation first."""
     settings = load_settings()
-    for kind in kinds:
+    for kind in options["kinds"]:
         get_source(kind)  # an unknown kind would find nothing, and say nothing
     with open_database(settings) as database:
         searcher = Searcher(database, load_embedder(settings), SearchConfig.from_settings(settings))
-        response = searcher.search(query, generation=generation, kinds=kinds, limit=limit, strict=strict, explain=explain)
+        response = searcher.search(query, **options)
     click.echo(json.dumps(response.to_json(), ensure_ascii=False) if as_json else render_text(response))
