@@ -105,6 +105,14 @@ class Settings(BaseSettings):
     dense_weight: float = Field(default=0.5, ge=0, le=1, description="Weight of the dense leg in the fusion.")
     lexical_weight: float = Field(default=0.5, ge=0, le=1, description="Weight of the lexical leg in the fusion.")
     rrf_k: int = Field(default=60, ge=1, description="The constant k of reciprocal rank fusion.")
+    judged_file: Path | None = Field(
+        default=None,
+        description="Judged queries (JSON lines) that search is evaluated with; unset means judged.jsonl beside the sources "
+        "file, if there is one.",
+    )
+    rollback_on_regression: bool = Field(
+        default=False, description="Roll instances back whose publication made search significantly worse."
+    )
 
     api_keys: SecretStr | None = Field(
         default=None, description="Keys of the REST and MCP service, comma separated; unset means that no key is asked for."
@@ -137,6 +145,12 @@ class Settings(BaseSettings):
         return self
 
     @property
+    def judged(self) -> Path | None:
+        """The judged queries in use, ``None`` when there are none."""
+        beside = self.sources_file.parent / "judged.jsonl"
+        return self.judged_file or (beside if beside.is_file() else None)
+
+    @property
     def preferred_sources(self) -> tuple[str, ...]:
         """Kinds and instances, the preferred first. The default order: what is maintained comes before what is made of it.
 
@@ -167,6 +181,7 @@ def load_settings() -> Settings:
         update={
             "data_dir": settings.data_dir.resolve(),
             "sources_file": settings.sources_file.resolve(),
+            "judged_file": settings.judged_file and settings.judged_file.resolve(),
             "links": settings.links and settings.links.resolve(),
         }
     )

@@ -23,6 +23,7 @@ _COMMANDS = {
     "tag": ("inspect", "Tag one source and print generations, evidence and document types as JSON lines."),
     "chunk": ("inspect", "Chunk one source and print its chunks as JSON lines."),
     "search": ("search", "Search what is published."),
+    "eval": ("eval", "Measure search with judged queries: metrics with intervals, ablations."),
     "serve": ("serve", "Serve search by REST and by MCP over HTTP."),
     "mcp": ("serve", "Speak MCP over standard input and output, for an agent."),
     "gaps": ("serve", "Print the questions that got no good answer, for the writers."),

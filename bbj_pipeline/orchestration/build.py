@@ -14,6 +14,7 @@ from bbj_pipeline.orchestration.automation import build_automation_sensor
 from bbj_pipeline.orchestration.checks import build_source_checks
 from bbj_pipeline.orchestration.corpus import build_corpus_assets, build_corpus_job
 from bbj_pipeline.orchestration.dead_runs import build_dead_run_sensor
+from bbj_pipeline.orchestration.evaluation import build_evaluation, roll_back_to
 from bbj_pipeline.orchestration.failures import retry_policy
 from bbj_pipeline.orchestration.freshness import build_freshness_check, build_freshness_sensor
 from bbj_pipeline.orchestration.graph import build_source_assets, partitions_of
@@ -79,10 +80,15 @@ def build_definitions(
             sensors.append(build_export_sensor(kind=kind, job=job, instances=instances))
     assets += build_corpus_assets(kinds=list(source_kinds()), retry_policy=retry_policy(max_retries), now=now)
     sensors.append(build_request_sensor(platform=shared, jobs=refresh_jobs, instances=configured))
+    evaluation, evaluation_job, evaluation_sensor = build_evaluation(
+        kinds=list(source_kinds()), roll_back=roll_back_to, retry_policy=retry_policy(max_retries)
+    )
+    assets.append(evaluation)
+    sensors.append(evaluation_sensor)
     return dg.Definitions(
         assets=assets,
         asset_checks=checks,
-        jobs=[*refresh_jobs, *operator_jobs, build_corpus_job()],
+        jobs=[*refresh_jobs, *operator_jobs, build_corpus_job(), evaluation_job],
         schedules=schedules,
         sensors=sensors,
         resources={"platform": shared, "stage_files": StageFileIOManager(shared)},

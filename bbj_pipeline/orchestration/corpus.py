@@ -71,7 +71,7 @@ def build_corpus_job() -> UnresolvedAssetJobDefinition:
     """Build the job that makes all reports."""
     return dg.define_asset_job(
         CORPUS_JOB,
-        selection=dg.AssetSelection.groups(CORPUS_GROUP),
+        selection=dg.AssetSelection.assets(*(dg.AssetKey([CORPUS_GROUP, name]) for name in CORPUS_ASSETS)),
         description="Make the modernisation links, the near-duplicates and the health report of what is published.",
     )
 

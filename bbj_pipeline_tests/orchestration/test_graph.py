@@ -60,13 +60,15 @@ def test_partitions_are_the_configured_instances(definitions: dg.Definitions) ->
 def test_reports_read_the_tables_of_all_kinds(definitions: dg.Definitions) -> None:
     """The reports are one group without partitions, made of the seven tables, in a job of their own."""
     specs = {spec.key.path[1]: spec for spec in definitions.resolve_all_asset_specs() if spec.key.path[0] == CORPUS_GROUP}
-    assert set(specs) == {"modernisation_links", "near_duplicates", "health_report"}
+    assert set(specs) == {"modernisation_links", "near_duplicates", "health_report", "evaluation"}
     for spec in specs.values():
         assert (spec.group_name, spec.partitions_def) == (CORPUS_GROUP, None)
         read = {tuple(dep.asset_key.path) for dep in spec.deps if dep.asset_key.path[0] != CORPUS_GROUP}
         assert read == {(kind, "pgvector_table") for kind in KINDS}
     selected = definitions.resolve_job_def("corpus_reports").asset_layer.executable_asset_keys
-    assert {key.path[1] for key in selected} == set(specs)
+    assert {key.path[1] for key in selected} == set(specs) - {"evaluation"}
+    evaluated = definitions.resolve_job_def("corpus_evaluation").asset_layer.executable_asset_keys
+    assert {key.path[1] for key in evaluated} == {"evaluation"}
 
 
 def test_checks_are_partitioned_and_block_where_publishing_would_do_harm(definitions: dg.Definitions) -> None:

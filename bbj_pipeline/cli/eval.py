@@ -1,0 +1,77 @@
+"""``eval``: how good search is on judged queries, as tables or JSON; with ``--ablations``, what each of its parts is worth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from bbj_pipeline.errors import ConfigurationError
+from bbj_pipeline.evaluation import Answer, JudgedSet, Summary, load_judged, summarize
+from bbj_pipeline.evaluation.ablations import Ablation, ablation_table, answers_of, search_ablations
+from bbj_pipeline.evaluation.running import EmbedOnce
+from bbj_pipeline.evaluation.tables import summary_table
+from bbj_pipeline.evaluation.trec import qrels, run
+from bbj_pipeline.evaluation.variants import index_ablations
+from bbj_pipeline.models import load_embedder
+from bbj_pipeline.records import to_json
+from bbj_pipeline.retrieval import SearchConfig
+from bbj_pipeline.settings import Settings, load_settings
+from bbj_pipeline.storage.database import Database, open_database
+
+__all__ = ["eval"]
+
+
+@click.command("eval")
+@click.option("--judged", type=click.Path(path_type=Path), help="Judged queries (JSON lines) other than the configured ones.")
+@click.option(
+    "--ablations", is_flag=True, help="Also leave out one part after another; embeds the corpus anew for two of them."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option(
+    "--run-file", type=click.Path(path_type=Path), help="Write the rankings there in TREC format, the judgements to FILE.qrels."
+)
+def eval(judged: Path | None, ablations: bool, as_json: bool, run_file: Path | None) -> None:  # noqa: A001  # the command's name
+    """Ask the judged queries of what is published and print MRR, nDCG@10 and recall with 95 % intervals."""
+    settings = load_settings()
+    queries = _judged(settings, judged)
+    config = SearchConfig.from_settings(settings)
+    with open_database(settings) as database:
+        embedder = EmbedOnce(load_embedder(settings))
+        answers = answers_of(database, embedder, config, queries)
+        if run_file is not None:
+            run_file.write_text(run(answers), encoding="utf-8")
+            run_file.with_name(f"{run_file.name}.qrels").write_text(qrels(queries.queries), encoding="utf-8")
+        summary = summarize(answers, floor=config.confidence_floor)
+        if not as_json:
+            click.echo(f"{queries.name}: {len(queries.queries)} queries\n\n{summary_table(summary)}")
+        rows = _ablations(database, embedder, config, queries, answers) if ablations else []
+    if as_json:
+        click.echo(json.dumps(_as_json(queries, summary, rows), ensure_ascii=False))
+    elif rows:
+        click.echo(ablation_table(rows))
+
+
+def _judged(settings: Settings, chosen: Path | None) -> JudgedSet:
+    path = chosen or settings.judged
+    if path is None:
+        raise ConfigurationError("no judged queries are configured", remedy="name a file with --judged or in BBJ_JUDGED_FILE")
+    queries = load_judged(path)
+    if not queries.answerable:
+        raise ConfigurationError(f"{path} has negative queries only", remedy="add queries that have an answer")
+    return queries
+
+
+def _ablations(
+    database: Database, embedder: EmbedOnce, config: SearchConfig, queries: JudgedSet, answers: Sequence[Answer]
+) -> list[Ablation]:
+    return [
+        *search_ablations(database, embedder, config, queries, answers),
+        *index_ablations(database, embedder, config, queries, answers),
+    ]
+
+
+def _as_json(queries: JudgedSet, summary: Summary, rows: Sequence[Ablation]) -> dict[str, object]:
+    return {"judged": queries.name, "queries": len(queries.queries), **to_json(summary), "ablations": to_json(rows)}

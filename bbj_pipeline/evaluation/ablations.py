@@ -1,0 +1,111 @@
+"""What each stage of a search is worth: the judged queries under configurations that leave one thing out.
+
+Configurations of a search over what is published; what needs another index (no headers, no overlap) is in ``variants``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from bbj_pipeline.evaluation.comparison import Comparison, compare
+from bbj_pipeline.evaluation.judged import JudgedSet
+from bbj_pipeline.evaluation.metrics import METRICS, PRIMARY
+from bbj_pipeline.evaluation.running import HITS, Answer, ask
+from bbj_pipeline.evaluation.summary import Summary, score_answers, summarize
+from bbj_pipeline.evaluation.tables import table
+from bbj_pipeline.retrieval import Reranker, SearchConfig, Searcher
+from bbj_pipeline.stages.contract import Embedder
+from bbj_pipeline.storage.database import Database
+
+__all__ = ["DEFAULT", "Ablation", "ablation_table", "answers_of", "search_ablations"]
+
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """One configuration's results, and their differences to the default's (``None`` for the default itself)."""
+
+    name: str
+    summary: Summary
+    difference: Comparison | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Setup:
+    name: str
+    config: SearchConfig
+    hinted: bool = True
+    reranker: Reranker | None = None
+
+
+def answers_of(
+    database: Database,
+    embedder: Embedder,
+    config: SearchConfig,
+    judged: JudgedSet,
+    *,
+    hinted: bool = True,
+    reranker: Reranker | None = None,
+) -> list[Answer]:
+    """Ask all queries of a judged set under one configuration."""
+    searcher = Searcher(database, embedder, config, reranker=reranker)
+    # More hits than candidates would make the legs look for more, and measure another configuration.
+    limit = min(HITS, max(config.dense_candidates, config.lexical_candidates))
+    return list(ask(searcher, judged.queries, hinted=hinted, limit=limit))
+
+
+def search_ablations(
+    database: Database,
+    embedder: Embedder,
+    config: SearchConfig,
+    judged: JudgedSet,
+    baseline: Sequence[Answer],
+    *,
+    reranker: Reranker | None = None,
+) -> Iterator[Ablation]:
+    """Yield the default first, whose answers are ``baseline``, then each configuration compared with it, query by query.
+
+    ``reranker`` is the cross-encoder of the row "reranked", which is left out without one.
+    """
+    yield Ablation(DEFAULT, summarize(baseline, floor=config.confidence_floor), None)
+    for setup in _setups(config, reranker):
+        answers = answers_of(database, embedder, setup.config, judged, hinted=setup.hinted, reranker=setup.reranker)
+        yield ablation(setup.name, answers, baseline, floor=config.confidence_floor)
+
+
+def ablation(name: str, answers: Sequence[Answer], baseline: Sequence[Answer], *, floor: float) -> Ablation:
+    """Summarize one configuration's answers and compare them with the default's."""
+    return Ablation(name, summarize(answers, floor=floor), compare(score_answers(answers), score_answers(baseline)))
+
+
+def ablation_table(ablations: Sequence[Ablation]) -> str:
+    """Return a row for each configuration: its means, and the interval of its difference to the default."""
+    rows = []
+    for item in ablations:
+        means = [f"{item.summary.overall[metric].mean:.3f}" for metric in METRICS]
+        difference = "" if item.difference is None else item.difference.differences[PRIMARY].signed
+        negatives = f"{item.summary.negatives[0]}/{item.summary.negatives[1]}"
+        rows.append([item.name, *means, difference, negatives])
+    return table(["configuration", *METRICS, f"{PRIMARY} − default's, 95 %", "negatives answered"], rows)
+
+
+def _setups(config: SearchConfig, reranker: Reranker | None) -> Iterator[_Setup]:
+    level = replace(config, target_weight=0.0, preference_weight=0.0)
+    # The legs and their fusion, and nothing after them.
+    bare = replace(level, phrase_bonus=0.0, identifier_bonus=0.0, per_document=HITS, kind_share=1.0)
+    yield _Setup("dense alone", replace(bare, dense_weight=1.0, lexical_weight=0.0), hinted=False)
+    yield _Setup("lexical alone", replace(bare, dense_weight=0.0, lexical_weight=1.0), hinted=False)
+    yield _Setup("fused, nothing after", bare, hinted=False)
+    yield _Setup("blueprint's fusion (.7/.3, 20 a leg)", _blueprint(config))
+    yield _Setup("without hints", config, hinted=False)
+    yield _Setup("without generation scoring", level)
+    yield _Setup("without wording bonuses", replace(config, phrase_bonus=0.0, identifier_bonus=0.0))
+    yield _Setup("without balance", replace(config, per_document=HITS, kind_share=1.0))
+    if reranker is not None:
+        yield _Setup("reranked", config, reranker=reranker)
+
+
+def _blueprint(config: SearchConfig) -> SearchConfig:
+    return replace(config, dense_candidates=20, lexical_candidates=20, dense_weight=0.7, lexical_weight=0.3)

@@ -1,0 +1,107 @@
+"""The gate: search over the sample corpus reaches the floors that are pinned beside its judged queries."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bbj_pipeline.errors import ConfigurationError
+from bbj_pipeline.evaluation import load_judged, summarize
+from bbj_pipeline.evaluation.ablations import DEFAULT, ablation_table, answers_of, search_ablations
+from bbj_pipeline.evaluation.floors import below_floors, load_floors
+from bbj_pipeline.evaluation.metrics import METRICS
+from bbj_pipeline.evaluation.variants import index_ablations, without_headers, without_overlap
+from bbj_pipeline.records import InstanceRef
+from bbj_pipeline.retrieval import SearchConfig
+from bbj_pipeline.settings import SAMPLES_DIR
+from bbj_pipeline.storage.readback import served_rows, unpublished
+from bbj_pipeline_tests.evaluation.conftest import Published
+from bbj_pipeline_tests.storage.chunk_factory import chunk
+
+JUDGED = load_judged(SAMPLES_DIR / "judged.jsonl")
+FLOORS = load_floors(SAMPLES_DIR / "floors.json", "judged.jsonl")
+
+
+def test_search_reaches_its_floors(published: Published) -> None:
+    """No mean over the samples' judged queries lies below its floor; all kinds are reached; few negatives are answered."""
+    config = SearchConfig.from_settings(published.settings)
+    documents = sorted({judgement.document for query in JUDGED.queries for judgement in query.judgements})
+    assert unpublished(published.database, documents) == []
+    summary = summarize(answers_of(published.database, published.embedder, config, JUDGED), floor=config.confidence_floor)
+    assert below_floors(summary, FLOORS) == []
+    assert all(reached > 0 for reached, _ in summary.reached.values())
+    assert summary.negatives[0] <= 1
+    assert summary.answerable[0] >= 0.95 * summary.answerable[1]
+
+
+def test_a_worse_search_falls_below_the_floors(published: Published) -> None:
+    """The floors have teeth: without words, or without vectors of use, search does not pass them."""
+    config = SearchConfig.from_settings(published.settings)
+    crippled = replace(config, lexical_weight=0.0, phrase_bonus=0.0, identifier_bonus=0.0)
+    summary = summarize(answers_of(published.database, published.embedder, crippled, JUDGED), floor=0.0)
+    assert below_floors(summary, FLOORS)
+
+
+def test_ablations_leave_one_thing_out(published: Published) -> None:
+    """Each row differs from the default in one part and is compared with it query by query; a reranker has a row when given."""
+
+    class Backwards:
+        """Prefers short passages: an order that is surely worse."""
+
+        def score(self, query: str, passages: list[str]) -> list[float]:
+            return [1 / (1 + len(passage)) for passage in passages]
+
+    config = SearchConfig.from_settings(published.settings)
+    baseline = answers_of(published.database, published.embedder, config, JUDGED)
+    rows = list(search_ablations(published.database, published.embedder, config, JUDGED, baseline, reranker=Backwards()))
+    found = {row.name: row.difference for row in rows}
+    assert found.pop(DEFAULT) is None
+    assert {"dense alone", "lexical alone", "without hints", "without generation scoring", "reranked"} <= set(found)
+    reranked = found["reranked"]
+    assert reranked is not None
+    assert reranked.is_regression
+    assert ablation_table(rows).count("\n") == len(rows) + 2
+
+
+def test_index_ablations_leave_what_is_served_alone(published: Published) -> None:
+    """Without headers and without overlap are measured in databases of their own, which are gone afterwards."""
+    config = SearchConfig.from_settings(published.settings)
+    baseline = answers_of(published.database, published.embedder, config, JUDGED)
+    rows = list(index_ablations(published.database, published.embedder, config, JUDGED, baseline))
+    assert [row.name for row in rows] == ["without headers", "without overlap"]
+    assert all(row.difference is not None and row.difference.differences.keys() == set(METRICS) for row in rows)
+    assert answers_of(published.database, published.embedder, config, JUDGED) == baseline
+    with published.database.connection() as connection:
+        left = connection.execute("select datname from pg_database where datname like 'bbj\\_evaluation\\_%'").fetchall()
+    assert left == []
+
+
+def test_what_index_ablations_change() -> None:
+    """Headers are gone; a repeated end is cut from its chunk; a chunk without one, or of another document, stays."""
+    first = chunk(content="One. Two. Three.")
+    second = chunk(ordinal=1, content="Three. Four.", overlap=3)
+    other = chunk("b.md", content="Four. Five.", overlap=3)
+    assert [item.content for item in without_overlap([first, second, other])] == ["One. Two. Three.", "Four.", "Four. Five."]
+    assert {item.contextual_header for item in without_headers([first, second])} == {""}
+
+
+def test_served_rows_are_what_was_published(published: Published) -> None:
+    """Chunks read back have the ids they are served under: nothing that identifies them is lost."""
+    ref = InstanceRef("mdx", "dwc-guide")
+    rows = served_rows(published.database, ref)
+    with published.database.connection() as connection:
+        ids = connection.execute("select id, text_hash from doc_chunks where source = 'mdx/dwc-guide'").fetchall()
+    assert {(row.chunk.chunk_id(ref), row.chunk.text_hash) for row in rows} == set(ids)
+    assert {row.vector.shape for row in rows} == {(published.embedder.dimension,)}
+
+
+def test_floors_are_complete(tmp_path: Path) -> None:
+    """A file without floors for the set, without one of the metrics or with a number that is no share is refused."""
+    path = tmp_path / "floors.json"
+    for text in ("", "{}", json.dumps({"j": {"MRR": 0.5}}), json.dumps({"j": dict.fromkeys(METRICS, 1.5)})):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigurationError):
+            load_floors(path, "j")
