@@ -46,6 +46,17 @@ class Settings(BaseSettings):
         default=SAMPLES_DIR / "sources.yaml",
         description="The one configuration file of all instances; the default lists the sample exports.",
     )
+    asset_owners: str = Field(
+        default="team:documentation",
+        pattern=r"^(team:[A-Za-z0-9_.-]+|[^@\s,:]+@[^@\s,:]+)(,\s*(team:[A-Za-z0-9_.-]+|[^@\s,:]+@[^@\s,:]+))*$",
+        description="Who owns the stages, as the Dagster UI shows it: team:<name> or e-mail addresses, separated by commas.",
+    )
+    source_code_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s@]+$",
+        description="Where this project's files are browsed, up to the revision (https://host/repository/blob/<revision>); "
+        "the UI then links each stage to its code. Unset: the local files are named.",
+    )
     database_url: SecretStr | None = Field(
         default=None,
         description="postgresql:// URL of a PostgreSQL with pgvector >= 0.8.4; unset means the embedded server.",
@@ -79,6 +90,11 @@ class Settings(BaseSettings):
         if self.dense_weight + self.lexical_weight == 0:
             raise PydanticCustomError("weights", "one of BBJ_DENSE_WEIGHT and BBJ_LEXICAL_WEIGHT must be above 0")
         return self
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Who owns the stages."""
+        return tuple(owner.strip() for owner in self.asset_owners.split(","))
 
     @property
     def store(self) -> str:

@@ -11,6 +11,7 @@ from bbj_pipeline.orchestration.graph import build_source_assets
 from bbj_pipeline.orchestration.io import StageFileIOManager
 from bbj_pipeline.orchestration.jobs import build_refresh_job, build_schedules
 from bbj_pipeline.orchestration.platform import Platform
+from bbj_pipeline.orchestration.presentation import presented
 from bbj_pipeline.orchestration.quiet import quiet_libraries
 from bbj_pipeline.orchestration.sensors import build_export_sensor
 from bbj_pipeline.settings import Settings
@@ -44,7 +45,7 @@ def build_definitions(settings: Settings, *, platform: Platform | None = None, m
         if kind == _WATCHED_KIND:
             sensors.append(build_export_sensor(kind=kind, job=job, instances=instances))
     return dg.Definitions(
-        assets=assets,
+        assets=presented(assets, settings),
         asset_checks=checks,
         jobs=jobs,
         schedules=schedules,

@@ -14,6 +14,7 @@ import dagster as dg
 from bbj_pipeline import __version__
 from bbj_pipeline.orchestration.failures import classified
 from bbj_pipeline.orchestration.platform import Platform
+from bbj_pipeline.orchestration.presentation import numbers, served_metadata
 from bbj_pipeline.orchestration.stage_names import CHUNKS, EMBEDDINGS, PARSED_TOPICS, PGVECTOR_TABLE, RAW_EXPORT, TAGGED_DOCS
 from bbj_pipeline.orchestration.steps.embed import embed_chunks
 from bbj_pipeline.orchestration.steps.export import export_raw
@@ -139,7 +140,9 @@ def build_source_assets(
             outcome = publish_chunks(at(context, platform), chunks, embeddings, platform.database, platform.embedder)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(embeddings.info.data_version),
-            metadata=_metadata(outcome.counts, started) | publication_metadata(outcome),
+            metadata=_metadata(outcome.counts, started)
+            | publication_metadata(outcome)
+            | served_metadata(context, platform, chunks, started, changed=outcome.status == "published"),
             check_results=[withheld_result(outcome, complete=embeddings.info.complete)],
         )
 
@@ -184,4 +187,4 @@ def _output(step: Callable[[], StepResult]) -> dg.Output[StepResult]:
 
 
 def _metadata(counts: Mapping[str, int], started: float) -> dict[str, Any]:
-    return {**counts, "seconds": round(time.perf_counter() - started, 3)}
+    return numbers(counts, time.perf_counter() - started)
