@@ -7,9 +7,11 @@ Standard library only, imported by every layer. No logging and no retry policy l
     ├── Unavailable               something outside did not answer           retried with backoff
     │   ├── SourceUnavailable     a site, export folder or store
     │   ├── DatabaseUnavailable   PostgreSQL
-    │   └── ModelUnavailable      an embedding server
+    │   ├── ModelUnavailable      an embedding server
+    │   └── Overloaded            this service has as many requests as it can take
     ├── RejectedInput             the input itself is unusable               never retried
-    │   └── CheckFailed           a blocking check stands before publishing
+    │   ├── CheckFailed           a blocking check stands before publishing
+    │   └── NotFound              what is asked for by its id is not there
     ├── ModelError                an embedding model is missing or misbehaves never retried
     └── SchemaError               the database is not at the schema this code needs never retried
 """
@@ -22,6 +24,8 @@ __all__ = [
     "DatabaseUnavailable",
     "ModelError",
     "ModelUnavailable",
+    "NotFound",
+    "Overloaded",
     "PipelineError",
     "RejectedInput",
     "SchemaError",
@@ -72,12 +76,20 @@ class ModelUnavailable(Unavailable):
     """A server that runs a model did not answer."""
 
 
+class Overloaded(Unavailable):
+    """This service has as many requests as it can take; ``retry_after`` says when to come again."""
+
+
 class RejectedInput(PipelineError):
     """The input itself is unusable and will be so tomorrow."""
 
 
 class CheckFailed(RejectedInput):
     """A blocking data-quality check failed; what is served stays as it was."""
+
+
+class NotFound(RejectedInput):
+    """What is asked for by its id is not there (any more)."""
 
 
 class ModelError(PipelineError):

@@ -85,6 +85,30 @@ class Settings(BaseSettings):
     lexical_weight: float = Field(default=0.3, ge=0, le=1, description="Weight of the lexical leg in the fusion.")
     rrf_k: int = Field(default=60, ge=1, description="The constant k of reciprocal rank fusion.")
 
+    api_keys: SecretStr | None = Field(
+        default=None, description="Keys of the REST and MCP service, comma separated; unset means that no key is asked for."
+    )
+    allowed_hosts: str = Field(
+        default="",
+        description="Host names under which the service may be addressed besides this machine's own, comma separated.",
+    )
+    cors_origins: str = Field(
+        default="", description="Origins whose web pages may call the service from a browser, comma separated."
+    )
+    rate_limit: int = Field(
+        default=0, ge=0, description="Requests a minute that one key, or one address without a key, may make; 0 means any."
+    )
+    rate_burst: int = Field(default=20, ge=1, description="Requests it may make at once before that limit counts.")
+    serve_threads: int = Field(default=4, ge=1, le=64, description="Requests the service works on at the same time.")
+    serve_queue: int = Field(default=64, ge=0, le=10_000, description="Requests that may wait; one more is answered 503.")
+    request_seconds: float = Field(default=15, gt=0, le=600, description="Seconds after which a request is given up.")
+    log_queries: bool = Field(
+        default=False, description="Whether the text of questions may be logged, and kept for the gap report when unanswered."
+    )
+    gap_floor: float = Field(
+        default=0.33, ge=0, le=1, description="Confidence below which an answer is counted as weak in the gap report."
+    )
+
     @model_validator(mode="after")
     def _some_weight(self) -> Self:
         if self.dense_weight + self.lexical_weight == 0:

@@ -45,7 +45,24 @@ def lines(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "command", ["", "run", "demo", "parse", "tag", "chunk", "search", "ui", "rejects", "status", "doctor", "migrate"]
+    "command",
+    [
+        "",
+        "run",
+        "demo",
+        "parse",
+        "tag",
+        "chunk",
+        "search",
+        "serve",
+        "mcp",
+        "gaps",
+        "ui",
+        "rejects",
+        "status",
+        "doctor",
+        "migrate",
+    ],
 )
 def test_help(command: str) -> None:
     """Every command explains itself and exits 0."""

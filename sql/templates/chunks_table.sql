@@ -33,4 +33,4 @@ create table {chunks} (
 );
 -- A vector beside its row is read without a detour through TOAST: exact search of a filtered set is several times faster.
 alter table {chunks} alter column embedding set storage {storage};
-create index on {chunks} (kind, instance);
+create index on {chunks} (kind, instance, doc_key, ordinal);

@@ -1,0 +1,61 @@
+"""Answers and chunks as text for a reader or an agent, each passage with its citation. Nothing is computed or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["answer_text", "chunk_text"]
+
+
+def answer_text(answer: Mapping[str, Any]) -> str:
+    """Return the passages, best first, each under a numbered heading that says where it comes from."""
+    hits = answer["hits"]
+    if not hits:
+        return (
+            f"Nothing was found for: {answer['query']}\n"
+            "Ask in other words, or drop filters (kinds, strict). The documentation may not cover it: do not make it up."
+        )
+    hint = f" (generation: {answer['generation']})" if answer["generation"] else ""
+    passages = [f"{len(hits)} passages for: {answer['query']}{hint}", *(_hit(hit) for hit in hits)]
+    return "\n\n".join(passages)
+
+
+def chunk_text(chunk: Mapping[str, Any]) -> str:
+    """Return a chunk between its neighbours in the document's order, with its citation and provenance."""
+    before = [near for near in chunk["neighbours"] if near["ordinal"] < chunk["ordinal"]]
+    after = [near for near in chunk["neighbours"] if near["ordinal"] > chunk["ordinal"]]
+    origin = chunk["provenance"]
+    facts = [
+        f"# {chunk['title']}",
+        _citation(chunk),
+        f"Published {origin['published_at']:%Y-%m-%d} (publication {origin['publication_id']}) from {origin['raw_key']}",
+    ]
+    if chunk["superseded_by"]:
+        facts.append(f"Superseded by: {', '.join(chunk['superseded_by'])}")
+    if chunk["migration_note"]:
+        facts.append(f"Migration: {chunk['migration_note']}")
+    blocks = [
+        "\n".join(facts),
+        *(_neighbour("before", near) for near in before),
+        f"## {chunk['contextual_header']}\n\n{chunk['content']}",
+        *(_neighbour("after", near) for near in after),
+    ]
+    return "\n\n".join(blocks)
+
+
+def _hit(hit: Mapping[str, Any]) -> str:
+    lines = [f"[{hit['rank']}] {hit['contextual_header'] or hit['title']}", _citation(hit)]
+    if hit.get("superseded_by"):
+        lines.append(f"Superseded by: {', '.join(hit['superseded_by'])}")
+    return "\n".join([*lines, "", hit["content"]])
+
+
+def _citation(chunk: Mapping[str, Any]) -> str:
+    labels = ", ".join(chunk["generations"]) or "unknown"
+    place = chunk["url"] or f"{chunk['kind']}/{chunk['instance']}: {chunk['key']}"
+    return f"Source: {place}\nGenerations: {labels} · {chunk['doc_type']} · chunk id {chunk['id']}"
+
+
+def _neighbour(where: str, near: Mapping[str, Any]) -> str:
+    return f"## ({where}, chunk id {near['id']}) {near['contextual_header']}\n\n{near['content']}"
