@@ -35,7 +35,9 @@ def commands() -> list[list[str]]:
     found += [probe for probe in probes if probe[0].startswith("dagster")]
     found += [container["command"] for container in containers()]
     for deployment in VALUES["dagster-user-deployments"]["deployments"]:
-        found.append(["dagster", "api", "grpc", "-h", "0.0.0.0", "-p", str(deployment["port"]), *deployment["dagsterApiGrpcArgs"]])
+        found.append(
+            ["dagster", "api", "grpc", "-h", "0.0.0.0", "-p", str(deployment["port"]), *deployment["dagsterApiGrpcArgs"]]
+        )
     return found
 
 
