@@ -17,7 +17,7 @@ COPY bbj_pipeline bbj_pipeline
 ARG EXTRAS=""
 RUN pip install --constraint constraints.txt ".$EXTRAS" \
     && useradd --create-home --uid 10001 bbj \
-    && mkdir -p "$DAGSTER_HOME/storage" "$BBJ_DATA_DIR" "$HF_HOME" /srv/exports \
+    && mkdir -p "$DAGSTER_HOME/storage" "$DAGSTER_HOME/logs" "$DAGSTER_HOME/.logs_queue" "$BBJ_DATA_DIR" "$HF_HOME" /srv/exports \
     && cp dagster.yaml "$DAGSTER_HOME/" \
     && python -c "import matplotlib.font_manager" \
     && chown -R bbj "$DAGSTER_HOME" "$BBJ_DATA_DIR" "$HF_HOME"

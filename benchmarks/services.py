@@ -145,12 +145,18 @@ def campaign(say: Any = print) -> dict[str, Any]:
                 begun = time.monotonic()
                 service.stop()
                 timed(f"{service.name} stopped ({service.process.returncode})", begun)
-        home = sorted(path.name for path in (folder / "dagster").iterdir())
-        say(f"in Dagster's home, of which only storage is writable in the container: {', '.join(home)}")
-        measured["home"] = home
+        measured["unwritable"] = unwritable(compose, folder / "dagster")
+        say(f"written to Dagster's home where the container cannot: {measured['unwritable'] or 'nothing'}")
         return measured
     finally:
         shutil.rmtree(folder)
+
+
+def unwritable(compose: Compose, home: Path) -> list[str]:
+    """Return what the services made in Dagster's home outside the folders that their containers can write to."""
+    service = compose.services["webserver"]
+    mounted = [*service["tmpfs"], *(volume.split(":")[1] for volume in service["volumes"] if not volume.startswith("$"))]
+    return [path.name for path in home.iterdir() if path.name != "dagster.yaml" and f"/srv/dagster/{path.name}" not in mounted]
 
 
 def load_definitions() -> tuple[float, float]:
