@@ -8,7 +8,8 @@ TORCH := torch==2.13.0
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ui lint format typecheck services live bench-parse bench-increments bench-embed fuzz clean
+.PHONY: help run test ui lint format typecheck services live bench-parse bench-chunk bench-increments bench-embed bench-search \
+	bench-load bench-ablation kill fuzz clean
 
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -45,11 +46,26 @@ bench-parse: $(STAMP) ## speed of the parsers beside their libraries' own, and m
 	$(BIN)/python -m benchmarks.parse
 	$(BIN)/python -m benchmarks.memory
 
+bench-chunk: $(STAMP) ## what the chunker makes of the real corpora with two kinds of tokenizer, and how fast
+	$(BIN)/python -m benchmarks.chunk
+
 bench-increments: $(STAMP) ## requests and bytes of a first, an unchanged and an edited export of both network sources
 	$(BIN)/python -m benchmarks.increments
 
 bench-embed: $(STAMP) ## the embed stage beside the model's own best batched encode of the same texts
 	$(BIN)/python -m benchmarks.embed
+
+KILL_POINTS := 50
+kill: $(STAMP) ## kill publishing, its server and its disk KILL_POINTS times while readers look on (private servers; a mount if root)
+	$(BIN)/python -m benchmarks.kill --points $(KILL_POINTS)
+bench-search: $(STAMP) ## rows, recall and milliseconds of searches in 51,134 chunks beside plain SQL with ts_rank
+	$(BIN)/python -m benchmarks.search
+
+bench-load: $(STAMP) ## publishing 5,000 and 51,134 chunks beside a bare COPY and index build, and what 50 edits cost in each
+	$(BIN)/python -m benchmarks.load
+
+bench-ablation: $(STAMP) ## judged queries over the published real corpora: what each stage and weight of a search adds
+	$(BIN)/python -m benchmarks.ablation
 
 FUZZ_CASES := 10000
 FUZZ_SEED := 2

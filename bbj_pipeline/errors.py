@@ -7,6 +7,7 @@ Standard library only, imported by every layer. No logging and no retry policy l
     ├── Unavailable               something outside did not answer           retried with backoff
     │   ├── SourceUnavailable     a site, export folder or store
     │   ├── DatabaseUnavailable   PostgreSQL
+    │   │   └── ConnectionLost    the connection broke or was not made; what may be repeated is
     │   ├── ModelUnavailable      an embedding server
     │   └── Overloaded            this service has as many requests as it can take
     ├── RejectedInput             the input itself is unusable               never retried
@@ -21,6 +22,7 @@ from __future__ import annotations
 __all__ = [
     "CheckFailed",
     "ConfigurationError",
+    "ConnectionLost",
     "DatabaseUnavailable",
     "ModelError",
     "ModelUnavailable",
@@ -70,6 +72,10 @@ class SourceUnavailable(Unavailable):
 
 class DatabaseUnavailable(Unavailable):
     """PostgreSQL could not be reached, or the connection was lost."""
+
+
+class ConnectionLost(DatabaseUnavailable):
+    """The connection broke, or none could be made: the same work may succeed on a new one."""
 
 
 class ModelUnavailable(Unavailable):

@@ -1,7 +1,7 @@
 """The frozen records that cross every boundary of the pipeline, and the text cleaning done once at that boundary.
 
-Standard library only. No parsing, no SQL, no Dagster: a record knows its fields, how it is cleaned, how it becomes JSON,
-and how its identity is hashed.
+Standard library and ``errors`` only. No parsing, no SQL, no Dagster: a record knows its fields, how it is cleaned, how it
+becomes JSON, and how its identity is hashed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
+
+from bbj_pipeline.errors import ConfigurationError
 
 __all__ = [
     "BLOCK_TYPES",
@@ -60,6 +62,8 @@ BLOCK_TYPES: tuple[BlockType, ...] = get_args(BlockType)
 MAX_REASON = 1_000
 """Characters of a reject's reason: a person reads it, and it may quote the document that was refused."""
 
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+"""Kinds and instances: they become parts of paths."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -121,6 +125,14 @@ class InstanceRef:
 
     kind: str
     instance: str
+
+    @classmethod
+    def parse(cls, text: str) -> InstanceRef:
+        """Return the instance written ``kind/instance``; raise ``ConfigurationError`` for a text that names none."""
+        kind, _, instance = text.partition("/")
+        if not _NAME.fullmatch(kind) or not _NAME.fullmatch(instance):
+            raise ConfigurationError(f"{text!r} names no instance", remedy="write KIND/INSTANCE, for example mdx/docs")
+        return cls(kind, instance)
 
     def __str__(self) -> str:
         return f"{self.kind}/{self.instance}"

@@ -57,9 +57,27 @@ class Settings(BaseSettings):
         description="Where this project's files are browsed, up to the revision (https://host/repository/blob/<revision>); "
         "the UI then links each stage to its code. Unset: the local files are named.",
     )
+    links: Path | None = Field(
+        default=None,
+        description="Curated links between documents (YAML); unset means links.yaml beside the sources file, if there is one.",
+    )
+    source_preference: str = Field(
+        default="flare,mdx,javadoc,wordpress,web_crawl,bbj_source,pdf",
+        description="Kinds or kind/instance, the preferred first: of near-duplicates the one of the first source is shown.",
+    )
     database_url: SecretStr | None = Field(
         default=None,
         description="postgresql:// URL of a PostgreSQL with pgvector >= 0.8.4; unset means the embedded server.",
+    )
+    statement_seconds: float = Field(
+        default=1800, ge=0, description="Longest single statement on the database, in seconds; 0 means no limit."
+    )
+    pool_size: int = Field(default=8, ge=2, le=100, description="Database connections of one process at most.")
+    keep_publications: int = Field(
+        default=10, ge=1, description="Publications of an instance that stay ready to be rolled back to."
+    )
+    keep_days: int = Field(
+        default=30, ge=0, description="Days for which further publications, and raw bytes no one refers to, stay as well."
     )
     store_url: str | None = Field(
         default=None,
@@ -79,10 +97,10 @@ class Settings(BaseSettings):
     )
     ollama_url: str = Field(default="http://127.0.0.1:11434", pattern=r"^https?://", description="Where that server answers.")
     embedding_batch: int = Field(default=32, ge=1, le=4096, description="Texts in one call of the embedding model.")
-    dense_candidates: int = Field(default=20, ge=1, le=1000, description="Candidates of the dense leg of a search.")
-    lexical_candidates: int = Field(default=20, ge=1, le=1000, description="Candidates of the lexical leg of a search.")
-    dense_weight: float = Field(default=0.7, ge=0, le=1, description="Weight of the dense leg in the fusion.")
-    lexical_weight: float = Field(default=0.3, ge=0, le=1, description="Weight of the lexical leg in the fusion.")
+    dense_candidates: int = Field(default=100, ge=1, le=1000, description="Candidates of the dense leg of a search.")
+    lexical_candidates: int = Field(default=100, ge=1, le=1000, description="Candidates of the lexical leg of a search.")
+    dense_weight: float = Field(default=0.5, ge=0, le=1, description="Weight of the dense leg in the fusion.")
+    lexical_weight: float = Field(default=0.5, ge=0, le=1, description="Weight of the lexical leg in the fusion.")
     rrf_k: int = Field(default=60, ge=1, description="The constant k of reciprocal rank fusion.")
 
     api_keys: SecretStr | None = Field(
@@ -121,6 +139,15 @@ class Settings(BaseSettings):
         return tuple(owner.strip() for owner in self.asset_owners.split(","))
 
     @property
+    def preferred_sources(self) -> tuple[str, ...]:
+        """Kinds and instances, the preferred first. The default order: what is maintained comes before what is made of it.
+
+        Topics and Markdown are edited, JavaDoc is generated from topics; articles are dated and quote them; a built site is a
+        rendering of Markdown; programs are quoted by pages that explain them; a PDF is a print of a day.
+        """
+        return tuple(name.strip() for name in self.source_preference.split(",") if name.strip())
+
+    @property
     def store(self) -> str:
         """Root of raw blobs and stage files, as a folder or fsspec URL."""
         return self.store_url or str(self.data_dir / "store")
@@ -139,5 +166,9 @@ def load_settings() -> Settings:
         name = "BBJ_" + str(first["loc"][0]).upper() if first["loc"] else "settings"
         raise ConfigurationError(f"{name}: {first['msg']}", remedy="correct or unset this environment variable") from None
     return settings.model_copy(
-        update={"data_dir": settings.data_dir.resolve(), "sources_file": settings.sources_file.resolve()}
+        update={
+            "data_dir": settings.data_dir.resolve(),
+            "sources_file": settings.sources_file.resolve(),
+            "links": settings.links and settings.links.resolve(),
+        }
     )

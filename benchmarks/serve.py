@@ -1,8 +1,8 @@
 """The service under load: latency, throughput and growth of the real command over the published corpus.
 
-Starts ``bbj-pipeline serve`` on a free port over what ``BBJ_DATA_DIR`` or ``BBJ_DATABASE_URL`` holds, then measures: one client,
-eight at once, ``--burst`` requests at the same moment (answered, or refused with Retry-After and asked again), and a soak of
-``--requests`` requests by REST and MCP, some of whose clients hang up. Prints latencies, memory, file descriptors and threads.
+Starts ``bbj-pipeline serve`` on a free port over what ``BBJ_DATA_DIR`` or ``BBJ_DATABASE_URL`` holds. Measures one client,
+eight, ``--burst`` requests at the same moment (answered, or refused with Retry-After and asked again), and a soak of
+``--requests`` requests by REST and MCP, some of whose clients hang up. Prints latencies, memory, descriptors and threads.
 """
 
 from __future__ import annotations

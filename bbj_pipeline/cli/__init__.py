@@ -28,7 +28,11 @@ _COMMANDS = {
     "gaps": ("serve", "Print the questions that got no good answer, for the writers."),
     "ui": ("ui", "Start the Dagster UI and its daemon on this machine."),
     "rejects": ("rejects", "List the documents the last run refused, with the reason for each."),
+    "rollback": ("rollback", "Make an earlier publication of an instance the served one."),
+    "prune": ("prune", "Remove what is no longer kept, and instances that are no longer configured."),
+    "provenance": ("provenance", "Say where a served chunk comes from, and verify its raw bytes."),
     "status": ("status", "Show what is published."),
+    "report": ("report", "Print the health of the corpus, its near-duplicates or its modernisation links."),
     "doctor": ("doctor", "Check the installation; every finding comes with its remedy."),
     "migrate": ("status", "Bring the database to this version's schema."),
 }

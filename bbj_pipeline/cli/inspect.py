@@ -31,6 +31,11 @@ from bbj_pipeline.storage.stage_units import read_records
 
 __all__ = ["chunk", "parse", "tag"]
 
+_FACTS = (
+    "since_version", "deprecated_in", "still_valid", "superseded_by", "supersedes", "migration_note", "related", "signatures",
+    "keywords", "conditions", "last_updated",
+)  # fmt: skip
+
 
 def _source_command(name: str, text: str) -> Callable[[Callable[..., None]], click.Command]:
     def decorate(function: Callable[..., None]) -> click.Command:
@@ -121,6 +126,7 @@ def _tag_line(doc: TaggedDoc) -> dict[str, Any]:
         blocks = range(section["first_block"], section["end_block"])
         section["heading"] = doc.topic.blocks[blocks.start].text
         section["evidence"] = [item for item in line["evidence"] if item["where"] in {f"block {block}" for block in blocks}]
+    line["metadata"] = {name: doc.topic.metadata[name] for name in _FACTS if name in doc.topic.metadata}
     return line
 
 

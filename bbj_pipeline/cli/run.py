@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,17 +25,30 @@ __all__ = ["render", "run", "run_instances", "selected_instances"]
 @click.command("run")
 @click.option("--config", type=click.Path(path_type=Path), help="A sources.yaml other than the configured one.")
 @click.option("--source", "sources", multiple=True, metavar="KIND[/INSTANCE]", help="Only these; may be given several times.")
+@click.option(
+    "--approve-deletions",
+    "approved",
+    multiple=True,
+    metavar="KIND/INSTANCE",
+    help="Delete in this run what the deletion guard withholds of this instance; may be given several times.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line for each instance.")
 @click.option("--verbose", is_flag=True, help="Show Dagster's own log.")
-def run(config: Path | None, sources: tuple[str, ...], as_json: bool, verbose: bool) -> None:
+def run(config: Path | None, sources: tuple[str, ...], approved: tuple[str, ...], as_json: bool, verbose: bool) -> None:
     """Materialise the configured sources through Dagster and print, for each instance, what changed."""
     settings = load_settings()
     if config is not None:
         settings = settings.model_copy(update={"sources_file": config.resolve()})
     refs = selected_instances(settings, sources)
+    approvals = [InstanceRef.parse(name) for name in approved]
+    for ref in approvals:
+        if ref not in refs:
+            raise ConfigurationError(
+                f"--approve-deletions {ref} is none of the instances of this run", remedy=f"use one of: {_names(refs)}"
+            )
     started = time.perf_counter()
     reports = []
-    for report in run_instances(settings, refs, verbose=verbose):
+    for report in run_instances(settings, refs, verbose=verbose, approve_deletions=approvals):
         reports.append(report)
         click.echo(json.dumps({**to_json(report), "error": report.error}, ensure_ascii=False) if as_json else render(report))
     failed = sum(report.status == "failed" for report in reports)
@@ -45,7 +58,9 @@ def run(config: Path | None, sources: tuple[str, ...], as_json: bool, verbose: b
         raise click.exceptions.Exit(1)
 
 
-def run_instances(settings: Settings, refs: Sequence[InstanceRef], *, verbose: bool = False) -> Iterator[InstanceReport]:
+def run_instances(
+    settings: Settings, refs: Sequence[InstanceRef], *, verbose: bool = False, approve_deletions: Collection[InstanceRef] = ()
+) -> Iterator[InstanceReport]:
     """Run instances through Dagster with one database and one model, and yield a report for each."""
     from bbj_pipeline.cli.progress import embedding_bar
     from bbj_pipeline.orchestration.build import build_definitions
@@ -60,7 +75,8 @@ def run_instances(settings: Settings, refs: Sequence[InstanceRef], *, verbose: b
     ):
         # The person at the terminal retries; waiting between attempts is for the night.
         definitions = build_definitions(settings, platform=platform, max_retries=0)
-        yield from refresh(definitions, instance, refs, log_level="INFO" if verbose else "CRITICAL")
+        level = "INFO" if verbose else "CRITICAL"
+        yield from refresh(definitions, instance, refs, log_level=level, approve_deletions=approve_deletions)
 
 
 def render(report: InstanceReport) -> str:
@@ -76,6 +92,8 @@ def render(report: InstanceReport) -> str:
     )
     if report.withheld:
         line += f"\n    {report.withheld} deletions withheld: the export may be incomplete; see the run in the UI"
+    if report.status == "held":
+        line += "\n    held back by a rollback: new content publishes again, and so does 'bbj-pipeline rollback --lift'"
     return f"{line}\n    error: {report.error}" if report.error else line
 
 
@@ -87,6 +105,9 @@ def selected_instances(settings: Settings, names: tuple[str, ...]) -> list[Insta
     refs = [item.ref for item in load_sources(settings.sources_file)]
     for name in names:
         if not any(name in (ref.kind, str(ref)) for ref in refs):
-            known = ", ".join(map(str, refs))
-            raise ConfigurationError(f"no instance {name!r} in {settings.sources_file}", remedy=f"use one of: {known}")
+            raise ConfigurationError(f"no instance {name!r} in {settings.sources_file}", remedy=f"use one of: {_names(refs)}")
     return [ref for ref in refs if not names or ref.kind in names or str(ref) in names]
+
+
+def _names(refs: Sequence[InstanceRef]) -> str:
+    return ", ".join(map(str, refs))

@@ -31,6 +31,9 @@ __all__ = ["gaps", "mcp", "serve"]
 
 STOP_SECONDS = 10
 """How long requests in flight may take to end when the service is stopped."""
+KEEP_ALIVE_SECONDS = 75
+"""How long an idle connection stays: longer than clients keep theirs (httpx 5, browsers and proxies 60), or a request
+that is just being sent meets a closed connection."""
 
 
 @click.command("serve")
@@ -54,7 +57,7 @@ def serve(host: str, port: int, insecure: bool) -> None:
         app = create_app(service, settings, any_host=not local)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, server_header=False, proxy_headers=False, ws="none",
-            timeout_graceful_shutdown=STOP_SECONDS,
+            timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )  # fmt: skip
         address = listener.getsockname()
         shown = f"[{address[0]}]" if ":" in address[0] else address[0]

@@ -1,15 +1,21 @@
-"""Puts everything Dagster loads together: for every source kind its assets, checks, job and schedules, and the sensor."""
+"""Puts everything Dagster loads together: of every kind its assets, checks, job and schedules; the reports; the sensor."""
 
 from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import Any
 
 import dagster as dg
 
 from bbj_pipeline.orchestration.checks import build_source_checks
+from bbj_pipeline.orchestration.corpus import build_corpus_assets, build_corpus_job
 from bbj_pipeline.orchestration.dead_runs import build_dead_run_sensor
 from bbj_pipeline.orchestration.failures import retry_policy
 from bbj_pipeline.orchestration.graph import build_source_assets
 from bbj_pipeline.orchestration.io import StageFileIOManager
 from bbj_pipeline.orchestration.jobs import build_refresh_job, build_schedules
+from bbj_pipeline.orchestration.operator_jobs import build_operator_jobs
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.presentation import presented
 from bbj_pipeline.orchestration.quiet import quiet_libraries
@@ -18,12 +24,23 @@ from bbj_pipeline.settings import Settings
 from bbj_pipeline.sources.config import instances_by_kind, load_sources
 from bbj_pipeline.sources.registry import source_kinds
 
-__all__ = ["build_definitions"]
+__all__ = ["build_definitions", "utc_now"]
 
 _WATCHED_KIND = "flare"
 
 
-def build_definitions(settings: Settings, *, platform: Platform | None = None, max_retries: int = 3) -> dg.Definitions:
+def utc_now() -> datetime.datetime:
+    """Return the time that the ages of documents are counted to."""
+    return datetime.datetime.now(datetime.UTC)
+
+
+def build_definitions(
+    settings: Settings,
+    *,
+    platform: Platform | None = None,
+    max_retries: int = 3,
+    now: Callable[[], datetime.datetime] = utc_now,
+) -> dg.Definitions:
     """Build the definitions of all configured instances; ``platform`` lets a caller share one that is already open.
 
     Raises ``ConfigurationError`` when ``sources.yaml`` is wrong.
@@ -32,7 +49,7 @@ def build_definitions(settings: Settings, *, platform: Platform | None = None, m
     shared = platform or Platform(settings)
     assets: list[dg.AssetsDefinition] = []
     checks: list[dg.AssetChecksDefinition] = []
-    jobs = []
+    jobs: list[Any] = [*build_operator_jobs()]
     schedules: list[dg.ScheduleDefinition] = []
     sensors: list[dg.SensorDefinition] = [build_dead_run_sensor()]
     for kind, instances in instances_by_kind(load_sources(settings.sources_file)).items():
@@ -44,6 +61,8 @@ def build_definitions(settings: Settings, *, platform: Platform | None = None, m
         schedules += build_schedules(job=job, instances=instances)
         if kind == _WATCHED_KIND:
             sensors.append(build_export_sensor(kind=kind, job=job, instances=instances))
+    assets += build_corpus_assets(kinds=list(source_kinds()), retry_policy=retry_policy(max_retries), now=now)
+    jobs.append(build_corpus_job())
     return dg.Definitions(
         assets=presented(assets, settings),
         asset_checks=checks,

@@ -1,75 +1,135 @@
-"""The data-quality checks of every source as Dagster asset checks: partitioned, blocking, and before publishing.
+"""The data-quality checks of every source as Dagster asset checks: partitioned, and before publishing.
 
-What is expected stands in ``quality``. A finding is remembered for the state of the file it was made from, so that checking an
-unchanged instance costs nothing. A failed check ends the run, and the served rows stay as they were.
+What is expected stands in ``quality`` and ``chunk_quality``. A blocking check that fails ends the run, and the served rows stay
+as they were; any other is a warning. All checks of a stage are judged at once, and remembered for the state of the files they
+were made from, so that checking an unchanged instance costs nothing.
 """
 
 # Annotations stay real here (no `from __future__ import annotations`): Dagster reads the types of context and resources.
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import dagster as dg
 
+from bbj_pipeline.orchestration.chunk_quality import judge_chunks, judge_coverage, judge_drift, uncovered
 from bbj_pipeline.orchestration.failures import classified
 from bbj_pipeline.orchestration.graph import partitions_of
 from bbj_pipeline.orchestration.platform import Platform
-from bbj_pipeline.orchestration.quality import QUALITY_VERSION, Finding, judge_chunks, judge_rejects, judge_tags
+from bbj_pipeline.orchestration.quality import QUALITY_VERSION, TAGGED_FLOORS, Finding, judge_rejects, judge_tags
 from bbj_pipeline.orchestration.stage_names import CHUNKS, PARSED_TOPICS, TAGGED_DOCS
 from bbj_pipeline.records import InstanceRef, content_hash
 from bbj_pipeline.sources.config import ConfiguredInstance
 from bbj_pipeline.sources.contract import Source
+from bbj_pipeline.storage.corpus import published_generations
 from bbj_pipeline.storage.stage_files import StageFile, StageStore
 
-__all__ = ["build_source_checks"]
+__all__ = ["BLOCKING", "CHECKS", "build_source_checks"]
 
-_CheckDecorator = Callable[[Callable[..., dg.AssetCheckResult]], dg.AssetChecksDefinition]
+CHECKS = {
+    PARSED_TOPICS: {"rejects_bounded": "At most max_reject_share of the documents are rejected."},
+    TAGGED_DOCS: {
+        "labels_valid": "Every label is a generation of the closed list, with evidence.",
+        "unknown_share": "Enough documents carry a generation.",
+    },
+    CHUNKS: {
+        "chunk_window": "Every chunk has text, and fits the embedding model's window.",
+        "fences_balanced": "No code fence is torn.",
+        "blocks_covered": "The chunks of every document cover all its blocks.",
+        "headers_present": "Every chunk has a contextual header.",
+        "sizes_by_type": "Few chunks are over the target of their document type, few are tiny.",
+        "prose_overlap": "Chunks that go on from the one before repeat 10 to 15 % of it.",
+        "duplicate_share": "Few chunks have the very text of another.",
+        "label_drift": "The generations are distributed as in what is published.",
+    },
+}
+"""The checks by stage, with what they say in the UI."""
+
+BLOCKING = frozenset({"rejects_bounded", "labels_valid", "chunk_window", "fences_balanced", "blocks_covered"})
+"""Where publishing would do harm: a broken export, a label search does not know, text the model or a reader would not get."""
+
+_COVERED = "covered_units"
 
 
 def build_source_checks(*, source: Source[Any], instances: Sequence[ConfiguredInstance]) -> list[dg.AssetChecksDefinition]:
-    """Build the three blocking checks of one source kind."""
+    """Build the checks of one source kind: one definition a stage, one check for each thing that can be wrong."""
     kind = source.kind
     options = {item.ref.instance: item.options for item in instances}
     partitions = partitions_of(instances)
 
-    def check(stage: str, name: str, description: str) -> _CheckDecorator:
-        return dg.asset_check(asset=[kind, stage], name=name, description=description, blocking=True, partitions_def=partitions)
+    def stage_checks(stage: str) -> Callable[..., dg.AssetChecksDefinition]:
+        specs = [
+            dg.AssetCheckSpec(name, asset=[kind, stage], description=text, blocking=name in BLOCKING, partitions_def=partitions)
+            for name, text in CHECKS[stage].items()
+        ]
+        return dg.multi_asset_check(name=f"{kind}__{stage}_checks", specs=specs)
 
-    @check(PARSED_TOPICS, "rejects_bounded", "At most max_reject_share of the documents are rejected.")
-    def rejects_bounded(context: dg.AssetCheckExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.AssetCheckResult:
-        limit = options[context.partition_key].max_reject_share
-        return _checked(platform.store, _at(context), "rejects_bounded", limit, lambda file: judge_rejects(file, limit=limit))
+    @stage_checks(PARSED_TOPICS)
+    def parsed_topics_checks(
+        context: dg.AssetCheckExecutionContext, platform: dg.ResourceParam[Platform]
+    ) -> Iterator[dg.AssetCheckResult]:
+        ref = InstanceRef(kind, context.partition_key)
+        limit = options[ref.instance].max_reject_share
+        yield from _judged(platform.store, ref, PARSED_TOPICS, [limit], lambda file: judge_rejects(file, limit=limit))
 
-    @check(TAGGED_DOCS, "tag_coverage", "Every label is a generation with evidence; enough documents carry one.")
-    def tag_coverage(context: dg.AssetCheckExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.AssetCheckResult:
-        floor = options[context.partition_key].min_tag_coverage
-        return _checked(platform.store, _at(context), "tag_coverage", floor, lambda file: judge_tags(file, floor=floor))
+    @stage_checks(TAGGED_DOCS)
+    def tagged_docs_checks(
+        context: dg.AssetCheckExecutionContext, platform: dg.ResourceParam[Platform]
+    ) -> Iterator[dg.AssetCheckResult]:
+        ref = InstanceRef(kind, context.partition_key)
+        floor = options[ref.instance].min_tag_coverage
+        wanted = TAGGED_FLOORS.get(kind, 0.5) if floor is None else floor
+        yield from _judged(platform.store, ref, TAGGED_DOCS, [wanted], lambda file: judge_tags(file, floor=wanted))
 
-    @check(CHUNKS, "chunk_sizes", "Every chunk fits the embedding model's window, has a header and balanced fences.")
-    def chunk_sizes(context: dg.AssetCheckExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.AssetCheckResult:
+    @stage_checks(CHUNKS)
+    def chunks_checks(
+        context: dg.AssetCheckExecutionContext, platform: dg.ResourceParam[Platform]
+    ) -> Iterator[dg.AssetCheckResult]:
+        ref = InstanceRef(kind, context.partition_key)
         window = platform.tokenizer.window
-        return _checked(platform.store, _at(context), "chunk_sizes", window, lambda file: judge_chunks(file, window=window))
+        with classified():
+            published = published_generations(platform.database, ref)
 
-    return [rejects_bounded, tag_coverage, chunk_sizes]
+        def judge_all(file: StageFile) -> dict[str, Finding]:
+            covered = _coverage(platform.store, ref, file)
+            return judge_chunks(file, window=window) | covered | judge_drift(file, published)
+
+        state = [window, sorted([list(labels), number] for labels, number in published.items())]
+        yield from _judged(platform.store, ref, CHUNKS, state, judge_all)
+
+    return [parsed_topics_checks, tagged_docs_checks, chunks_checks]
 
 
-def _at(context: dg.AssetCheckExecutionContext) -> tuple[InstanceRef, str]:
-    kind, stage = context.check_specs[0].asset_key.path
-    return InstanceRef(kind, context.partition_key), stage
-
-
-def _checked(
-    store: StageStore, at: tuple[InstanceRef, str], name: str, limit: float, judge: Callable[[StageFile], Finding]
-) -> dg.AssetCheckResult:
-    """Judge a stage file, or recall the finding made from this very state of it under this limit."""
-    ref, stage = at
+def _judged(
+    store: StageStore, ref: InstanceRef, stage: str, state: Sequence[Any], judge: Callable[[StageFile], dict[str, Finding]]
+) -> Iterator[dg.AssetCheckResult]:
+    """Yield the results of a stage's checks: judged now, or recalled from this very state of the file and its limits."""
     with classified():
         file = store.load(ref, stage)
-        token = content_hash([QUALITY_VERSION, file.info.data_version, limit])
-        kept = store.recall(ref, name, token)
-        finding = judge(file) if kept is None else Finding(**kept)
+        token = content_hash([QUALITY_VERSION, file.info.data_version, *state])
+        kept = store.recall(ref, f"{stage}_checks", token)
+        findings = judge(file) if kept is None else {name: Finding(**finding) for name, finding in kept.items()}
         if kept is None:
-            store.remember(ref, name, token, dataclasses.asdict(finding))
-    texts = {key: dg.MetadataValue.md(text) for key, text in finding.texts.items()}
-    return dg.AssetCheckResult(passed=finding.passed, description=finding.description, metadata={**finding.numbers, **texts})
+            plain = {name: dataclasses.asdict(finding) for name, finding in findings.items()}
+            store.remember(ref, f"{stage}_checks", token, plain)
+    for name in CHECKS[stage]:
+        finding = findings[name]
+        texts = {key: dg.MetadataValue.md(text) for key, text in finding.texts.items()}
+        yield dg.AssetCheckResult(
+            asset_key=[ref.kind, stage],
+            check_name=name,
+            passed=finding.passed,
+            severity=dg.AssetCheckSeverity.ERROR if name in BLOCKING else dg.AssetCheckSeverity.WARN,
+            description=finding.description,
+            metadata={**finding.numbers, **texts},
+        )
+
+
+def _coverage(store: StageStore, ref: InstanceRef, chunks: StageFile) -> dict[str, Finding]:
+    """Judge the coverage of the documents that changed; the others were found covered before."""
+    known = frozenset(store.recall(ref, _COVERED, QUALITY_VERSION) or ())
+    missing, covered, documents = uncovered(store.load(ref, TAGGED_DOCS), chunks, known)
+    current = {unit for table in chunks.row_groups(["unit_hash"]) for unit in table.column("unit_hash").to_pylist()}
+    store.remember(ref, _COVERED, QUALITY_VERSION, sorted((known & current) | set(covered)))
+    return judge_coverage(missing, documents)

@@ -18,9 +18,9 @@ __all__ = ["Verdict", "validate"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether all expectations hold, and a line for each: what was expected, whether it held, what was found."""
+    """Of each expectation whether it held, and a line: what was expected, whether it held, what was found."""
 
-    passed: bool
+    held: tuple[bool, ...]
     lines: tuple[str, ...]
 
 
@@ -43,7 +43,7 @@ def validate(frame: pd.DataFrame, expectations: Sequence[tuple[str, str, dict[st
         f"{'held' if result.success else 'BROKEN'}: {sentence}{_found(result.result)}"
         for (sentence, _, _), result in zip(expectations, results, strict=True)
     )
-    return Verdict(all(bool(result.success) for result in results), lines)
+    return Verdict(tuple(bool(result.success) for result in results), lines)
 
 
 def _found(result: dict[str, Any]) -> str:

@@ -15,16 +15,23 @@ from bbj_pipeline import __version__
 from bbj_pipeline.orchestration.failures import classified
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.presentation import numbers, served_metadata
+from bbj_pipeline.orchestration.publication_report import (
+    PublishConfig,
+    held_result,
+    publication_metadata,
+    withheld_result,
+)
 from bbj_pipeline.orchestration.stage_names import CHUNKS, EMBEDDINGS, PARSED_TOPICS, PGVECTOR_TABLE, RAW_EXPORT, TAGGED_DOCS
 from bbj_pipeline.orchestration.steps.embed import embed_chunks
 from bbj_pipeline.orchestration.steps.export import export_raw
-from bbj_pipeline.orchestration.steps.publish import PublishOutcome, publish_chunks
+from bbj_pipeline.orchestration.steps.publish import publish_chunks
 from bbj_pipeline.orchestration.steps.transform import chunk_docs, parse_raw, tag_topics
 from bbj_pipeline.orchestration.steps.workplace import StepResult, Workplace
 from bbj_pipeline.sources.config import ConfiguredInstance
 from bbj_pipeline.sources.contract import Source
 from bbj_pipeline.stages.chunking import CHUNKER_VERSION
 from bbj_pipeline.stages.embedding import EMBED_VERSION
+from bbj_pipeline.stages.modernisation import FACTS_VERSION
 from bbj_pipeline.stages.tagging import TAGGER_VERSION
 from bbj_pipeline.storage.embedding_cache import DatabaseEmbeddingCache
 from bbj_pipeline.storage.stage_files import StageFile
@@ -88,7 +95,7 @@ def build_source_assets(
     ) -> dg.Output[StepResult]:
         return _output(lambda: parse_raw(at(context, platform), raw_export))
 
-    @stage(TAGGED_DOCS, code_version=TAGGER_VERSION, kinds={"parquet"}, upstream=[PARSED_TOPICS])
+    @stage(TAGGED_DOCS, code_version=f"{TAGGER_VERSION}.{FACTS_VERSION}", kinds={"parquet"}, upstream=[PARSED_TOPICS])
     def tagged_docs(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], parsed_topics: StageFile
     ) -> dg.Output[StepResult]:
@@ -122,60 +129,46 @@ def build_source_assets(
         partitions_def=partitions,
     )
 
+    nothing_held = dg.AssetCheckSpec(
+        "nothing_held",
+        asset=dg.AssetKey([kind, PGVECTOR_TABLE]),
+        description="What the sources say is what is served: no content is held back since a rollback.",
+        partitions_def=partitions,
+    )
+
     @stage(
         PGVECTOR_TABLE,
         code_version=__version__,
         kinds={"postgres"},
         upstream=[CHUNKS, EMBEDDINGS],
-        check_specs=[nothing_withheld],
+        check_specs=[nothing_withheld, nothing_held],
     )
     def pgvector_table(
         context: dg.AssetExecutionContext,
+        config: PublishConfig,
         platform: dg.ResourceParam[Platform],
         chunks: StageFile,
         embeddings: StageFile,
     ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster wants the bare class here
         started = time.perf_counter()
         with classified():
-            outcome = publish_chunks(at(context, platform), chunks, embeddings, platform.database, platform.embedder)
+            outcome = publish_chunks(
+                at(context, platform),
+                chunks,
+                embeddings,
+                platform.database,
+                platform.embedder,
+                approve_deletions=config.approve_deletions,
+            )
         return dg.MaterializeResult(
             data_version=dg.DataVersion(embeddings.info.data_version),
             metadata=_metadata(outcome.counts, started)
             | publication_metadata(outcome)
             | served_metadata(context, platform, chunks, started, changed=outcome.status == "published"),
-            check_results=[withheld_result(outcome, complete=embeddings.info.complete)],
+            check_results=[withheld_result(outcome, complete=embeddings.info.complete), held_result(outcome)],
         )
 
     return [raw_export, parsed_topics, tagged_docs, chunks, embeddings, pgvector_table]
-
-
-def publication_metadata(outcome: PublishOutcome) -> dict[str, Any]:
-    """Return what the UI shows of a publication beside its counts."""
-    shown: dict[str, Any] = {
-        "status": outcome.status,
-        "publication": outcome.publication_id,
-        "withheld": len(outcome.withheld),
-        "kept": len(outcome.kept),
-    }
-    if outcome.kept:
-        listed = "\n".join(f"- `{key}`" for key in outcome.kept[:100])
-        shown["kept_documents"] = dg.MetadataValue.md(f"Rejected now, served as they were:\n\n{listed}")
-    return shown
-
-
-def withheld_result(outcome: PublishOutcome, *, complete: bool) -> dg.AssetCheckResult:
-    """Return the check of a publication's deletions: it fails with the list of documents whose deletion waits."""
-    if not outcome.withheld:
-        return dg.AssetCheckResult(check_name="nothing_withheld", passed=True, description="no deletion waits")
-    reason = "too many vanished at once" if complete else "not everything could be fetched"
-    listed = "\n".join(f"- `{key}`" for key in outcome.withheld[:100])
-    return dg.AssetCheckResult(
-        check_name="nothing_withheld",
-        passed=False,
-        description=f"{len(outcome.withheld)} documents are gone from the export and stay served, because {reason}. "
-        "Remedy: restore the export and run again",
-        metadata={"withheld": len(outcome.withheld), "documents": dg.MetadataValue.md(listed)},
-    )
 
 
 def _output(step: Callable[[], StepResult]) -> dg.Output[StepResult]:

@@ -1,13 +1,13 @@
-"""What is expected of a stage file before anything is published: rejects, tags and chunks, as expectations over small frames.
+"""What is expected of a stage file before anything is published: of rejects and of tags, as expectations over small frames.
 
-Pure functions of a stage file and its limits, free of Dagster; ``checks`` makes asset checks of them. One row of a frame is a
-document or a chunk; Great Expectations judges it.
+Pure functions of a stage file and its limits, free of Dagster; ``checks`` makes asset checks of them, ``chunk_quality`` holds
+those of chunks. One row of a frame is a document; Great Expectations judges a stage's expectations at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bbj_pipeline.orchestration.expectations import Verdict, validate
@@ -17,17 +17,39 @@ from bbj_pipeline.storage.stage_files import StageFile
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["QUALITY_VERSION", "Finding", "judge_chunks", "judge_rejects", "judge_tags"]
+__all__ = [
+    "QUALITY_VERSION",
+    "TAGGED_FLOORS",
+    "Expectation",
+    "Finding",
+    "Judged",
+    "all_true",
+    "between",
+    "frame_of",
+    "judge",
+    "judge_rejects",
+    "judge_tags",
+    "mean_between",
+    "offenders",
+]
 
-QUALITY_VERSION = "2"
+QUALITY_VERSION = "3"
 """Part of what a remembered finding depends on: raise it when an expectation changes."""
 
+TAGGED_FLOORS: Mapping[str, float] = {
+    "flare": 0.7, "wordpress": 0.6, "web_crawl": 0.7, "mdx": 0.7, "javadoc": 0.9, "bbj_source": 0.8, "pdf": 0.5,
+}  # fmt: skip
+"""Share of documents of a kind that should carry a generation: pages about the company or the course carry none, a manual of
+one file may be of any; an API without cues is a parser that lost its code."""
 _WORST = 20
+
+Expectation = tuple[str, str, dict[str, Any]]
+"""What is expected in words, the class of Great Expectations, and its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A verdict with its sentences and remedy, the numbers behind it, and texts (Markdown) that list the offenders."""
+    """A check's verdict with its sentences and remedy, the numbers behind it, and texts (Markdown) that list the offenders."""
 
     passed: bool
     description: str
@@ -35,122 +57,129 @@ class Finding:
     texts: Mapping[str, str]
 
 
-def judge_rejects(file: StageFile, *, limit: float) -> Finding:
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One check: its expectations, and what is shown with its verdict."""
+
+    name: str
+    expectations: Sequence[Expectation]
+    remedy: str
+    numbers: Mapping[str, float]
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def judge_rejects(file: StageFile, *, limit: float) -> dict[str, Finding]:
     """Check how many documents an instance's parser refused; the metadata lists them by reason."""
-    frame = _frame(file, ["key", "reject_code", "reject_reason"])
+    frame = frame_of(file, ["key", "reject_code", "reject_reason"])
     broken = frame["reject_code"].notna() & ~frame["reject_code"].isin(list(WITHDRAWN_CODES))
     frame["rejected"] = broken.astype(float)
-    verdict = _verdict(frame, [(f"at most {limit:.0%} of the documents are rejected", *_mean_between("rejected", 0.0, limit))])
     rejects = frame[frame["rejected"] > 0]
-    listed = [f"- `{row.key}`: {row.reject_code}: {row.reject_reason}" for row in rejects.head(_WORST).itertuples()]
-    return _result(
-        verdict,
-        remedy=f"correct the export ({', '.join(rejects['key'].head(3))}), or raise max_reject_share in sources.yaml",
-        numbers={"documents": len(frame), "rejected": len(rejects)},
-        texts={"rejects": "\n".join(listed) or "none"},
+    listed = [f"`{row.key}`: {row.reject_code}: {row.reject_reason}" for row in rejects.itertuples()]
+    return judge(
+        frame,
+        [
+            Judged(
+                "rejects_bounded",
+                [mean_between(f"at most {limit:.0%} of the documents are rejected", "rejected", 0.0, limit)],
+                remedy=f"correct the export ({', '.join(rejects['key'].head(3))}), or raise max_reject_share in sources.yaml",
+                numbers={"documents": len(frame), "rejected": len(rejects)},
+                texts={"rejects": offenders(listed)},
+            )
+        ],
     )
 
 
-def judge_tags(file: StageFile, *, floor: float) -> Finding:
+def judge_tags(file: StageFile, *, floor: float) -> dict[str, Finding]:
     """Check that labels are generations with evidence, and that few enough documents are of unknown generation."""
-    frame = _frame(file, ["key", "generations", "evidence"])
+    frame = frame_of(file, ["key", "url", "generations", "evidence", "reject_code"])
+    frame = frame[frame["reject_code"].isna()].copy()
     labels = frame["generations"].map(list)
     frame["valid"] = [set(found) <= set(GENERATIONS) for found in labels]
     frame["evident"] = [
         set(found) <= {item["label"] for item in evidence} for found, evidence in zip(labels, frame["evidence"], strict=True)
     ]
     frame["tagged"] = labels.map(bool).astype(float)
-    verdict = _verdict(
+    wrong = frame[~(frame["valid"] & frame["evident"])]
+    unknown = frame[frame["tagged"] == 0]
+    counts = {label: int(labels.map(lambda found, label=label: label in found).sum()) for label in GENERATIONS}
+    return judge(
         frame[["key", "valid", "evident", "tagged"]],
         [
-            ("every label is one of the closed list", *_all_true("valid")),
-            ("every label has evidence", *_all_true("evident")),
-            (f"at least {floor:.0%} of the documents carry a label", *_mean_between("tagged", floor, 1.0)),
-        ],
-    )
-    unknown = frame.loc[frame["tagged"] == 0, "key"]
-    counts = {label: int(labels.map(lambda found, label=label: label in found).sum()) for label in GENERATIONS}
-    return _result(
-        verdict,
-        remedy="add a cue or default_generations for this source, or lower its min_tag_coverage in sources.yaml",
-        numbers={
-            "documents": len(frame),
-            "unknown": len(unknown),
-            "coverage": round(1 - len(unknown) / max(1, len(frame)), 4),
-            **{f"label_{label}": count for label, count in counts.items()},
-        },
-        texts={"unknown_documents": "\n".join(f"- `{key}`" for key in unknown.head(_WORST)) or "none"},
-    )
-
-
-def judge_chunks(file: StageFile, *, window: int) -> Finding:
-    """Check the sizes and the form of an instance's chunks."""
-    frame = _frame(file, ["key", "ordinal", "tokens", "contextual_header", "content", "doc_type", "reject_code"])
-    frame = frame[frame["reject_code"].isna()]
-    frame["fences"] = [_fences_balanced(content) for content in frame["content"]]
-    frame["filled"] = frame["content"].str.strip().str.len() > 0
-    frame["header"] = frame["contextual_header"].str.len() > 0
-    verdict = _verdict(
-        frame[["key", "tokens", "fences", "filled", "header"]],
-        [
-            (
-                f"every chunk has 1 to {window} tokens",
-                "ExpectColumnValuesToBeBetween",
-                {"column": "tokens", "min_value": 1, "max_value": window},
+            Judged(
+                "labels_valid",
+                [
+                    all_true("every label is one of the closed list", "valid"),
+                    all_true("every label has evidence", "evident"),
+                ],
+                remedy="report this as a bug of the tagger with the offending key",
+                numbers={"documents": len(frame), "invalid": len(wrong)},
+                texts={"offenders": offenders(map(_place, wrong.itertuples()))},
             ),
-            ("every chunk has a contextual header", *_all_true("header")),
-            ("no chunk is empty", *_all_true("filled")),
-            ("no code fence is torn", *_all_true("fences")),
+            Judged(
+                "unknown_share",
+                [mean_between(f"at least {floor:.0%} of the documents carry a label", "tagged", floor, 1.0)],
+                remedy="add a cue to the rules or default_generations to this source, or lower its min_tag_coverage in"
+                " sources.yaml; search finds these documents without a generation hint only",
+                numbers={
+                    "documents": len(frame),
+                    "unknown": len(unknown),
+                    "coverage": round(1 - len(unknown) / max(1, len(frame)), 4),
+                    **{f"label_{label}": count for label, count in counts.items()},
+                },
+                texts={"unknown_documents": offenders(map(_place, unknown.itertuples()))},
+            ),
         ],
     )
-    sizes = frame.groupby("doc_type")["tokens"].describe(percentiles=[0.5, 0.95])
-    lines = ["| doc_type | chunks | median | p95 | largest |", "| --- | --- | --- | --- | --- |"]
-    lines += [f"| {t} | {r['count']:.0f} | {r['50%']:.0f} | {r['95%']:.0f} | {r['max']:.0f} |" for t, r in sizes.iterrows()]
-    return _result(
-        verdict,
-        remedy="report this as a bug of the chunker with the offending key",
-        numbers={
-            "chunks": len(frame),
-            "tokens": int(frame["tokens"].sum()),
-            "largest": int(frame["tokens"].max()) if len(frame) else 0,
-        },
-        texts={"sizes": "\n".join(lines)},
-    )
 
 
-def _frame(file: StageFile, columns: list[str]) -> pd.DataFrame:
+def frame_of(file: StageFile, columns: list[str]) -> pd.DataFrame:
+    """Return columns of a whole stage file."""
     import pandas as pd
 
     parts = [table.to_pandas() for table in file.row_groups(columns)]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
-def _verdict(frame: pd.DataFrame, expectations: Sequence[tuple[str, str, dict[str, Any]]]) -> Verdict:
-    """An instance without a single row has nothing wrong with its rows; that it is empty shows in the counts."""
-    return validate(frame, expectations) if len(frame) else Verdict(True, ("no rows",))
+def judge(frame: pd.DataFrame, checks: Sequence[Judged]) -> dict[str, Finding]:
+    """Return a finding for each check, by name; all expectations are validated over the frame in one go.
+
+    An instance without a single row has nothing wrong with its rows; that it is empty shows in the counts.
+    """
+    expectations = [expectation for check in checks for expectation in check.expectations]
+    verdict = (
+        validate(frame, expectations) if len(frame) else Verdict((True,) * len(expectations), ("no rows",) * len(expectations))
+    )
+    results = iter(zip(verdict.held, verdict.lines, strict=True))
+    return {check.name: _finding(check, [next(results) for _ in check.expectations]) for check in checks}
 
 
-def _all_true(column: str) -> tuple[str, dict[str, Any]]:
-    return "ExpectColumnValuesToBeInSet", {"column": column, "value_set": [True]}
+def all_true(sentence: str, column: str) -> Expectation:
+    """Expect true in every row."""
+    return sentence, "ExpectColumnValuesToBeInSet", {"column": column, "value_set": [True]}
 
 
-def _mean_between(column: str, low: float, high: float) -> tuple[str, dict[str, Any]]:
-    return "ExpectColumnMeanToBeBetween", {"column": column, "min_value": low, "max_value": high}
+def between(sentence: str, column: str, low: float | None, high: float | None) -> Expectation:
+    """Expect every value that is not null between two bounds, both included."""
+    return sentence, "ExpectColumnValuesToBeBetween", {"column": column, "min_value": low, "max_value": high}
 
 
-def _fences_balanced(content: str) -> bool:
-    """A fence is closed by a line of at least as many back-ticks (CommonMark 4.5)."""
-    open_ticks = 0
-    for line in content.split("\n"):
-        stripped = line.strip()
-        ticks = len(stripped) - len(stripped.lstrip("`"))
-        if open_ticks == 0 and ticks >= 3 and "`" not in stripped[ticks:]:
-            open_ticks = ticks
-        elif open_ticks and ticks >= open_ticks and ticks == len(stripped):
-            open_ticks = 0
-    return open_ticks == 0
+def mean_between(sentence: str, column: str, low: float, high: float) -> Expectation:
+    """Expect the mean of a column between two bounds, both included."""
+    return sentence, "ExpectColumnMeanToBeBetween", {"column": column, "min_value": low, "max_value": high}
 
 
-def _result(verdict: Verdict, *, remedy: str, numbers: Mapping[str, float], texts: Mapping[str, str]) -> Finding:
-    text = "; ".join(verdict.lines)
-    return Finding(verdict.passed, text if verdict.passed else f"{text}. Remedy: {remedy}", numbers, texts)
+def offenders(items: Iterable[str]) -> str:
+    """Return the first of these as a Markdown list, with how many more there are."""
+    found = list(items)
+    more = [f"- … and {len(found) - _WORST:,} more"] if len(found) > _WORST else []
+    return "\n".join([*(f"- {item}" for item in found[:_WORST]), *more]) or "none"
+
+
+def _place(row: Any) -> str:
+    return f"[`{row.key}`]({row.url})" if isinstance(row.url, str) and row.url else f"`{row.key}`"
+
+
+def _finding(check: Judged, results: Sequence[tuple[bool, str]]) -> Finding:
+    passed = all(held for held, _ in results)
+    text = "; ".join(line for _, line in results)
+    return Finding(passed, text if passed else f"{text}. Remedy: {check.remedy}", check.numbers, check.texts)

@@ -5,7 +5,7 @@ What the command line and tests call; the daemon runs the same jobs by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ class InstanceReport:
 
     kind: str
     instance: str
-    status: Literal["published", "unchanged", "failed"]
+    status: Literal["published", "unchanged", "held", "failed"]
     documents: dict[str, int] = field(default_factory=dict)
     chunks: int = 0
     embeddings: dict[str, int] = field(default_factory=dict)
@@ -37,10 +37,16 @@ class InstanceReport:
 
 
 def refresh(
-    definitions: dg.Definitions, instance: dg.DagsterInstance, refs: Sequence[InstanceRef], *, log_level: str
+    definitions: dg.Definitions,
+    instance: dg.DagsterInstance,
+    refs: Sequence[InstanceRef],
+    *,
+    log_level: str,
+    approve_deletions: Collection[InstanceRef] = (),
 ) -> Iterator[InstanceReport]:
     """Run the refresh job of every instance in ``refs``; a failed one is reported and the next goes on.
 
+    Withheld deletions of the instances in ``approve_deletions`` are carried out in these runs, and in no later one.
     Raises ``KeyboardInterrupt`` after the report of the instance in whose run it was interrupted.
     """
     close_dead_runs(instance)
@@ -50,7 +56,10 @@ def refresh(
             partition_key=ref.instance,
             instance=instance,
             raise_on_error=False,
-            run_config={"loggers": {"console": {"config": {"log_level": log_level}}}},
+            run_config={
+                "loggers": {"console": {"config": {"log_level": log_level}}},
+                "ops": {f"{ref.kind}__{PGVECTOR_TABLE}": {"config": {"approve_deletions": ref in approve_deletions}}},
+            },
             tags=process_tags(),
         )
         yield _report(ref, result)
@@ -68,9 +77,9 @@ def _interrupted(result: dg.ExecuteInProcessResult) -> bool:
 def _report(ref: InstanceRef, result: dg.ExecuteInProcessResult) -> InstanceReport:
     stages = {stage: _metadata(result, ref, stage) for stage in STAGES}
     parsed, published = stages[PARSED_TOPICS], stages[PGVECTOR_TABLE]
-    outcome: Literal["published", "unchanged", "failed"] = "failed"
+    outcome: Literal["published", "unchanged", "held", "failed"] = "failed"
     if result.success:
-        outcome = "unchanged" if published.get("status") == "unchanged" else "published"
+        outcome = published.get("status", "published")
     return InstanceReport(
         kind=ref.kind,
         instance=ref.instance,

@@ -1,4 +1,4 @@
-"""The records of a search and what a reranker must offer. No SQL and no scoring.
+"""The records of a search and what its replaceable parts must offer. No SQL and no scoring.
 
 Field names are those of the JSON the command line prints.
 """
@@ -11,17 +11,18 @@ from typing import Any, Protocol
 
 from bbj_pipeline.records import DocType, Generation, embedding_text, to_json
 
-__all__ = ["Candidate", "Reranker", "SearchHit", "SearchResponse"]
+__all__ = ["Candidate", "DocumentLink", "Groups", "Reranker", "SearchHit", "SearchResponse"]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A chunk as search reads it."""
+    """A chunk as search reads it; ``deprecated`` marks what a version deprecated or the authors no longer hold valid."""
 
     id: str
     kind: str
     instance: str
     key: str
+    ordinal: int
     title: str
     heading_path: tuple[str, ...]
     contextual_header: str
@@ -29,6 +30,13 @@ class Candidate:
     url: str | None
     generations: tuple[Generation, ...]
     doc_type: DocType
+    tokens: int
+    since_version: str | None
+    deprecated_in: str | None
+    deprecated: bool
+    superseded_by: tuple[str, ...]
+    migration_note: str | None
+    text_hash: str
 
     @property
     def text(self) -> str:
@@ -37,35 +45,69 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentLink:
+    """A document that a found one leads to; ``relation`` is ``superseded_by``, ``supersedes`` or ``related``."""
+
+    relation: str
+    kind: str
+    instance: str
+    key: str
+    title: str
+    url: str | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class SearchHit:
-    """One result. ``rank`` counts from 1, ``score`` lies in 0..1, ``explain`` tells each stage's part in it."""
+    """One result. ``rank`` counts from 1, ``score`` lies in 0..1, ``explain`` tells each stage's part in it.
+
+    ``copies`` are other chunks of the same or nearly the same text, ``neighbours`` the chunks around it, in order, ``links``
+    what supersedes its document, is superseded by it or related to it.
+    """
 
     rank: int
     score: float
     chunk: Candidate
+    copies: tuple[Candidate, ...] = ()
+    neighbours: tuple[Candidate, ...] = ()
+    links: tuple[DocumentLink, ...] = ()
     explain: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the hit as one flat JSON object; ``url`` may be null, ``explain`` is there when asked for."""
-        chunk = to_json(self.chunk)
-        chunk["url"] = self.chunk.url
-        explain = {} if self.explain is None else {"explain": to_json(self.explain)}
-        return {"rank": self.rank, "score": self.score, **chunk, **explain}
+        flat: dict[str, Any] = {"rank": self.rank, "score": self.score, **_plain(self.chunk)}
+        if self.copies:
+            flat["copies"] = [{"kind": copy.kind, "instance": copy.instance, "key": copy.key} for copy in self.copies]
+        if self.links:
+            flat["links"] = [{**to_json(link), "url": link.url} for link in self.links]
+        if self.neighbours:
+            flat["neighbours"] = [_plain(chunk) for chunk in self.neighbours]
+        return flat if self.explain is None else {**flat, "explain": to_json(self.explain)}
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResponse:
-    """The answer to one query, best hit first. ``explain`` tells paths, counts and milliseconds of the stages."""
+    """The answer to one query, best hit first. ``explain`` tells paths, counts and milliseconds of the stages.
+
+    ``confidence`` (0..1) is how well the best hits fit the question; below the floor a confident search returns no hits.
+    """
 
     query: str
     generation: Generation | None
     hits: tuple[SearchHit, ...]
+    confidence: float = 0.0
     explain: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the response as JSON data; ``explain`` is absent if not asked for."""
         explain = {} if self.explain is None else {"explain": to_json(self.explain)}
-        return {"query": self.query, "generation": self.generation, "hits": [hit.to_json() for hit in self.hits], **explain}
+        return {
+            "query": self.query,
+            "generation": self.generation,
+            "confidence": self.confidence,
+            "hits": [hit.to_json() for hit in self.hits],
+            **explain,
+        }
 
 
 class Reranker(Protocol):
@@ -73,3 +115,17 @@ class Reranker(Protocol):
 
     def score(self, query: str, passages: Sequence[str]) -> Sequence[float]:
         """Return the relevance of each passage to the query, in 0..1."""
+
+
+class Groups(Protocol):
+    """Knows which chunks are copies of each other."""
+
+    def __call__(self, chunks: Sequence[Candidate]) -> Mapping[str, str]:
+        """Return the group of each chunk that has copies, by chunk id; chunks of one group are shown once."""
+
+
+def _plain(chunk: Candidate) -> dict[str, Any]:
+    plain = to_json(chunk)
+    plain["url"] = chunk.url
+    del plain["text_hash"]
+    return dict(plain)

@@ -1,54 +1,92 @@
-"""The two legs of a search inside one database snapshot: nearest vectors, and any of the words.
+"""The two legs of a search inside one database snapshot: nearest vectors, and any of the words by BM25.
 
-A leg returns ids best first. Which way a filtered vector search takes is decided here from an exact count; the SQL is in
-``sql/queries``.
+A leg returns ids best first. Which way a search takes is decided here from exact counts; the SQL is in ``sql/queries``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from bbj_pipeline.records import Generation
+from bbj_pipeline.records import DocType, Generation
+from bbj_pipeline.retrieval.bm25 import Plan, plan, proving_plan
+from bbj_pipeline.retrieval.spelling import edit_distance, tolerated
 from bbj_pipeline.stages.contract import Vector
-from bbj_pipeline.stages.identifiers import identifiers
+from bbj_pipeline.stages.terms import terms
 from bbj_pipeline.storage.database import Connection
+from bbj_pipeline.storage.lexical import Admitted, Term, find_terms, near_terms, score_postings
 from bbj_pipeline.storage.queries import query
 from bbj_pipeline.storage.spaces import Space
 
-__all__ = ["DenseLeg", "Filter", "LexicalLeg", "Ranked"]
+__all__ = ["DenseLeg", "Filter", "LexicalLeg", "Ranked", "ids"]
 
-EXACT_ROWS = 2000
-"""Up to so many matching rows are compared one by one: exact, and faster than an index scan that discards most it meets."""
-EF_SEARCH = 100
-"""Candidates HNSW keeps while it searches; pgvector's 40 loses a few per cent of the top 20."""
+EXACT_ROWS = 6000
+"""Up to so many matching rows are compared one by one: exact, and as fast as an index scan that discards most it meets."""
+EF_SEARCH = 200
+"""Candidates HNSW keeps while it searches, at least. Otherwise four times what is wanted, divided by the share of the rows that
+a filter admits: with twice the limit two per cent of the nearest 100 real chunks, near-duplicates often, were missed."""
 MAX_EF_SEARCH = 1000
+FIRST_POSTINGS = 10_000
+"""Postings read to find the first candidates."""
+MAX_CORRECTED = 3
+"""Misspelt words of one question that are corrected; the longest, whose neighbours are fewest."""
+MAX_SPELLINGS = 3
+"""Terms that one misspelt word may stand for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which chunks a leg may return; ``None`` means all."""
+    """Which chunks may be found; ``None`` means all. ``hinted`` generations filter nothing: they get places of their own.
+
+    ``sources`` are ``kind/instance``; ``version`` is a version number (1910 for 19.10) and admits what came by then or names
+    no version; ``current`` leaves out what is deprecated.
+    """
 
     kinds: tuple[str, ...] | None = None
+    sources: tuple[str, ...] | None = None
     generations: tuple[Generation, ...] | None = None
+    doc_types: tuple[DocType, ...] | None = None
+    version: int | None = None
+    current: bool = False
+    hinted: tuple[Generation, ...] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether all chunks are admitted."""
+        lists = (self.kinds, self.sources, self.generations, self.doc_types, self.version)
+        return not self.current and all(value is None for value in lists)
 
     @property
     def values(self) -> dict[str, Any]:
-        """Named parameters of the statements."""
-        return {
-            "kinds": None if self.kinds is None else list(self.kinds),
-            "generations": None if self.generations is None else list(self.generations),
+        """Named parameters of ``select_admitted.sql``."""
+        lists = {
+            "kinds": self.kinds,
+            "instances": self.sources,
+            "generations": self.generations,
+            "doc_types": self.doc_types,
+            "hinted": self.hinted,
         }
+        arrays = {name: None if value is None else list(value) for name, value in lists.items()}
+        return {**arrays, "version": self.version, "current": self.current}
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What a leg found: ``(id, score)`` best first; ``path`` tells how, ``matching`` how many rows the filter lets through."""
+    """What a leg found: ``(id, score)`` best first; ``path`` tells how, ``details`` what else there is to explain.
+
+    ``places`` gives each id's rank (from 1) and score.
+    """
 
     items: tuple[tuple[str, float], ...]
     path: str
-    matching: int | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def places(self) -> dict[str, tuple[int, float]]:
+        """Rank (from 1) and score by id."""
+        return {identity: (rank, score) for rank, (identity, score) in enumerate(self.items, start=1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,55 +97,118 @@ class DenseLeg:
     space: Space
     embedding: Vector
 
-    def search(self, condition: Filter, hinted: Filter | None, candidates: int) -> Ranked:
-        """Return min(``candidates``, matching) chunks by cosine similarity, and as many of those that ``hinted`` admits."""
-        found = self._nearest(condition, candidates)
-        if hinted is None or len(found.items) < candidates:
+    def search(self, among: Admitted, candidates: int) -> Ranked:
+        """Return min(``candidates``, matching) chunks by cosine similarity, and as many of those that fit the hint."""
+        found = self._nearest(among, among.facets, among.matching, candidates)
+        if among.hinted is None or among.matching <= candidates:
             return found
-        items = dict(found.items) | dict(self._nearest(hinted, candidates).items)
-        return Ranked(tuple(sorted(items.items(), key=lambda item: (-item[1], item[0]))), found.path, found.matching)
+        own = self._nearest(among, among.hinted, among.hinted_matching, candidates)
+        items = sorted((dict(found.items) | dict(own.items)).items(), key=lambda item: (-item[1], item[0]))
+        return Ranked(tuple(items), found.path, found.details)
 
-    def _nearest(self, condition: Filter, candidates: int) -> Ranked:
-        values = {"space_id": self.space.id, "embedding": self.embedding, "candidates": candidates, **condition.values}
-        row = self.connection.execute(query("count_matching"), values).fetchone()
-        matching = row[0] if row else 0
+    def _nearest(self, among: Admitted, facets: Sequence[int] | None, matching: int, candidates: int) -> Ranked:
+        values = {"facets": None if facets is None else list(facets), "embedding": self.embedding, "candidates": candidates}
         if matching > EXACT_ROWS:
-            items = self._by_index(values, candidates)
+            items = self._by_index(values, round(4 * candidates * among.chunks / matching))
             if len(items) >= min(candidates, matching):
-                return Ranked(items, "hnsw", matching)
+                return Ranked(items, "hnsw", {"matching": matching})
         # Few rows match, or the index scan reached its own bounds before it had enough.
-        return Ranked(_rows(self.connection, "select_dense_exact", self.space, values), "exact", matching)
+        items = _rows(self.connection, "select_dense_exact", self.space, values)
+        return Ranked(items, "exact", {"matching": matching})
 
-    def _by_index(self, values: dict[str, Any], candidates: int) -> tuple[tuple[str, float], ...]:
-        ef_search = min(MAX_EF_SEARCH, max(EF_SEARCH, 2 * candidates))
+    def _by_index(self, values: dict[str, Any], breadth: int) -> tuple[tuple[str, float], ...]:
+        ef_search = min(MAX_EF_SEARCH, max(EF_SEARCH, breadth))
         self.connection.execute(query("set_hnsw_scan"), {"ef_search": str(ef_search)})
         items = _rows(self.connection, "select_dense_hnsw", self.space, values)
         self.connection.execute(query("reset_hnsw_scan"))
         return items
 
 
+@dataclass(frozen=True, slots=True)
 class LexicalLeg:
-    """PostgreSQL text search with any-term semantics; a question without a single term finds nothing."""
+    """BM25 with any-term semantics; a question without a single known term finds nothing."""
 
-    def __init__(self, connection: Connection, space: Space, question: str) -> None:
-        self._connection = connection
-        self._space = space
-        values = {"query": question, "identifiers": identifiers(question)}
-        row = connection.execute(query("select_any_term"), values).fetchone()
-        self.any_term: str | None = row[0] if row else None
+    connection: Connection
+    space: Space
+    question: str
+    first_postings: int = FIRST_POSTINGS
 
-    def search(self, condition: Filter, hinted: Filter | None, candidates: int) -> Ranked:
-        """Return ``candidates`` chunks by ``ts_rank``, length-normalised, and as many of those that ``hinted`` admits."""
-        if self.any_term is None:
-            return Ranked((), "no terms")
-        preferred = None if hinted is None else hinted.values["generations"]
-        values = {"any_term": self.any_term, "candidates": candidates, "preferred": preferred, **condition.values}
-        return Ranked(_rows(self._connection, "select_lexical", self._space, values), "text search")
+    def search(self, among: Admitted, candidates: int) -> Ranked:
+        """Return the ``candidates`` chunks of the highest BM25 score, and as many of those that fit the hint; exact.
+
+        Candidates are first looked for by the rarest terms. That is enough when the last of the best scores as much as all
+        the other terms together could give; if not, that score tells which of them must take part in the search too.
+        """
+        words = list(dict.fromkeys(terms(self.question)))
+        known = find_terms(self.connection, self.space, words)
+        weighted, corrected = self._with_spellings(words, known)
+        details: dict[str, Any] = {"terms": {term.text: term.df for term, _ in weighted}, "corrected": corrected or None}
+        if not weighted:
+            return Ranked((), "no terms", details)
+        bounds = plan(weighted, among, self.first_postings)
+        best, own = self._scored(bounds, among, candidates)
+        reached = min(_reached(best, candidates, among.matching), _reached(own, candidates, among.hinted_matching))
+        if bounds.rest > reached:
+            bounds = proving_plan(weighted, among, reached)
+            best, own = self._scored(bounds, among, candidates)
+        items = sorted({*best, *own}, key=lambda item: (-item[1], item[0]))
+        details["common"] = len(bounds.common)
+        return Ranked(tuple(items), "bm25", details)
+
+    def _scored(
+        self, bounds: Plan, among: Admitted, candidates: int
+    ) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+        """Return the best chunks, and the best of those that fit the hint."""
+        found = score_postings(
+            self.connection,
+            self.space,
+            weights=bounds.weights,
+            common=bounds.common,
+            base=bounds.base,
+            slope=bounds.slope,
+            facets=among.facets,
+            hinted=among.hinted,
+            limit=candidates,
+        )
+        return _best(found, candidates), _best([row for row in found if row[1]], candidates)
+
+    def _with_spellings(
+        self, words: Sequence[str], known: Sequence[Term]
+    ) -> tuple[list[tuple[Term, float]], dict[str, list[str]]]:
+        """Return the known terms and, for words that no chunk has, the terms they may be misspelt for, with factors."""
+        weighted = dict.fromkeys(known, 1.0)
+        texts = {term.text for term in known}
+        corrected: dict[str, list[str]] = {}
+        unknown = sorted((word for word in words if word not in texts and tolerated(word)), key=lambda word: (-len(word), word))
+        for word in unknown[:MAX_CORRECTED]:
+            most = tolerated(word)
+            near = [(edit_distance(word, term.text, most), term) for term in self._near(word, most)]
+            spellings = sorted(((distance, -term.df, term.text, term) for distance, term in near if distance <= most))
+            chosen = [item for item in spellings if item[0] == spellings[0][0]][:MAX_SPELLINGS]
+            for distance, _, text, term in chosen:
+                corrected.setdefault(word, []).append(text)
+                weighted[term] = max(weighted.get(term, 0.0), 1 / (1 + distance))
+        return sorted(weighted.items(), key=lambda item: (item[0].df, item[0].text)), corrected
+
+    def _near(self, word: str, most: int) -> list[Term]:
+        return near_terms(self.connection, self.space, word, most)
 
 
 def ids(items: Sequence[tuple[str, float]]) -> list[str]:
     """Return the ids in order."""
     return [identity for identity, _ in items]
+
+
+def _best(found: Sequence[tuple[str, bool, float]], count: int) -> list[tuple[str, float]]:
+    """Return the best, equal scores by id; the last digits, which depend on the order of addition, are left out."""
+    return sorted(((identity, round(score, 9)) for identity, _, score in found), key=lambda item: (-item[1], item[0]))[:count]
+
+
+def _reached(best: Sequence[tuple[str, float]], count: int, matching: int) -> float:
+    """Return the score that a chunk must exceed to be among the best: none while there are places left to fill."""
+    if len(best) >= matching:
+        return math.inf
+    return best[-1][1] if len(best) >= count else 0.0
 
 
 def _rows(connection: Connection, name: str, space: Space, values: dict[str, Any]) -> tuple[tuple[str, float], ...]:

@@ -34,6 +34,10 @@ def _hit(hit: SearchHit) -> str:
     ]
     if chunk.url:
         lines.append(f"   {chunk.url}")
+    for link in hit.links:
+        if link.relation != "related":
+            note = f": {link.note}" if link.note else ""
+            lines.append(f"   {link.relation.replace('_', ' ')} {link.title} ({link.url or link.key}){note}")
     if hit.explain is not None:
         lines.append(f"   {_explain('explain', hit.explain)}")
     return "\n".join([*lines, "", _content(chunk.content)])

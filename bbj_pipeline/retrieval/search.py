@@ -1,56 +1,72 @@
 """``Searcher.search``: the five stages in order, over one snapshot of the database.
 
-Dense and lexical legs, fusion, reranking when a reranker is given, generation-aware scoring. How a stage computes lives in
-its own module; what is printed, in ``rendering``.
+Dense and lexical legs, fusion, reranking when a reranker is given, generation-aware scoring; then the selection of hits. How a
+stage computes lives in its own module; what may be asked, in ``request``; what is printed, in ``rendering``.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Self
 
-from bbj_pipeline.errors import ConfigurationError, RejectedInput, SchemaError
-from bbj_pipeline.records import GENERATIONS, Generation, clean_text
-from bbj_pipeline.retrieval.contract import Candidate, Reranker, SearchHit, SearchResponse
+from bbj_pipeline.errors import ConfigurationError, SchemaError
+from bbj_pipeline.records import DocType, Generation
+from bbj_pipeline.retrieval.bonus import Wording
+from bbj_pipeline.retrieval.confidence import confidence
+from bbj_pipeline.retrieval.contract import Candidate, Groups, Reranker, SearchHit, SearchResponse
+from bbj_pipeline.retrieval.explaining import Clock, Found, explain_hit, explain_search
 from bbj_pipeline.retrieval.fusion import fuse
 from bbj_pipeline.retrieval.generation import adjusted, generation_score
-from bbj_pipeline.retrieval.legs import DenseLeg, Filter, LexicalLeg, Ranked, ids
+from bbj_pipeline.retrieval.legs import DenseLeg, LexicalLeg, ids
+from bbj_pipeline.retrieval.relations import Copies, find_copies, find_links
+from bbj_pipeline.retrieval.request import SearchRequest
+from bbj_pipeline.retrieval.selection import balanced, collapsed, numbered, within_budget
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.stages.contract import Embedder, Vector
 from bbj_pipeline.storage.database import Connection, Database
-from bbj_pipeline.storage.queries import query as sql_query
+from bbj_pipeline.storage.lexical import admitted
+from bbj_pipeline.storage.passages import fetch_generations, fetch_neighbours, fetch_passages
 from bbj_pipeline.storage.spaces import Space, active_space
 
-__all__ = ["MAX_LIMIT", "MAX_QUERY_CHARACTERS", "SearchConfig", "Searcher"]
+__all__ = ["SearchConfig", "Searcher"]
 
-MAX_QUERY_CHARACTERS = 4000
-MAX_LIMIT = 100
 RERANKED = 20
 """Fused candidates a reranker reads (blueprint, stage 4)."""
-
-T = TypeVar("T")
+SHORTLIST = 50
+"""Candidates whose texts are read, for their wording; three times the limit when that is more."""
+JUDGED = 5
+"""Hits whose wording decides about the confidence in an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchConfig:
-    """How the stages are weighted. Candidates, weights and ``rrf_k`` are the blueprint's.
+    """How the stages are weighted.
+
+    Candidates and weights are what 112 judged queries over the real corpora chose (``benchmarks/RESULTS.md``); the blueprint's
+    20 a leg with .7 and .3 were worse than the lexical leg alone. ``rrf_k`` is the blueprint's.
 
     ``target_weight`` and ``preference_weight`` are the largest share of its relevance a chunk can lose to its generation
-    score: much when the caller names the generation he works in, little when the pipeline only prefers the modern one. On
-    112 judged queries over the real corpora neither moves MRR or nDCG@10 by more than .005 (preference .05 to .3, all without
-    their hints; target .2 to .8, the 35 that have one), so the wording decides.
-    ``timeout`` is in seconds, for each statement.
+    score: much when the caller names the generation he works in, little when the pipeline only prefers the modern one.
+    ``phrase_bonus`` and ``identifier_bonus`` are the shares a chunk gains in which two neighbouring words of the question, or
+    one of its identifiers, stand as they were written.
+    ``confidence_floor`` is what a confident search demands. ``per_document`` and ``kind_share`` bound how many of the hits
+    come from one document and one kind while others are left. ``timeout`` is in seconds, for each statement.
     """
 
-    dense_candidates: int = 20
-    lexical_candidates: int = 20
-    dense_weight: float = 0.7
-    lexical_weight: float = 0.3
+    dense_candidates: int = 100
+    lexical_candidates: int = 100
+    dense_weight: float = 0.5
+    lexical_weight: float = 0.5
     rrf_k: int = 60
     target_weight: float = 0.8
     preference_weight: float = 0.2
+    phrase_bonus: float = 0.2
+    identifier_bonus: float = 0.2
+    confidence_floor: float = 0.33
+    per_document: int = 2
+    kind_share: float = 0.8
     timeout: float = 10.0
 
     @classmethod
@@ -65,95 +81,73 @@ class SearchConfig:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What the database gave for one query."""
-
-    dense: Ranked
-    lexical: Ranked
-    fused: tuple[tuple[str, float], ...]
-    candidates: Mapping[str, Candidate]
-
-
-class _Clock:
-    """Milliseconds by stage."""
-
-    def __init__(self) -> None:
-        self.milliseconds: dict[str, float] = {}
-
-    def time(self, stage: str, work: Callable[[], T]) -> T:
-        start = time.perf_counter()
-        result = work()
-        self.milliseconds[stage] = round((time.perf_counter() - start) * 1000, 3)
-        return result
-
-
 class Searcher:
-    """Searches the active embedding space; safe to use from several threads when its embedder is."""
+    """Searches the active embedding space; safe to use from several threads when its parts are.
+
+    Equal texts and the near-duplicates that the corpus reports found are shown once; ``groups`` may say otherwise.
+    """
 
     def __init__(
-        self, db: Database, embedder: Embedder, config: SearchConfig | None = None, *, reranker: Reranker | None = None
+        self,
+        db: Database,
+        embedder: Embedder,
+        config: SearchConfig | None = None,
+        *,
+        reranker: Reranker | None = None,
+        groups: Groups | None = None,
     ) -> None:
         self._database = db
         self._embedder = embedder
         self._config = config or SearchConfig()
         self._reranker = reranker
+        self._groups = groups
 
     def search(
         self,
         query: str,
         *,
         generation: Generation | None = None,
-        kinds: Sequence[str] = (),
-        limit: int = 5,
         strict: bool = False,
+        kinds: Sequence[str] = (),
+        sources: Sequence[str] = (),
+        doc_types: Sequence[DocType] = (),
+        version: str | None = None,
+        current: bool = False,
+        limit: int = 5,
+        token_budget: int | None = None,
+        neighbours: int = 0,
+        confident: bool = False,
         explain: bool = False,
     ) -> SearchResponse:
-        """Return the best ``limit`` (1 to 100) chunks for ``query``.
+        """Return the best chunks for ``query``; what the options mean, ``SearchRequest`` says.
 
-        ``generation`` is what the developer works in: it raises matching chunks and, when ``strict``, admits only them and
-        universal ones. ``kinds`` admits only chunks of these source kinds. Raises ``RejectedInput`` for a query that is empty
-        or longer than 4,000 characters, ``SchemaError`` when nothing is published yet, ``ConfigurationError`` when what is
-        served was embedded otherwise than the query would be, and ``DatabaseUnavailable``.
+        Raises ``RejectedInput`` for a request that cannot be answered, ``SchemaError`` when nothing is published yet,
+        ``ConfigurationError`` when what is served was embedded otherwise than the query would be, and ``DatabaseUnavailable``.
         """
-        text = _checked(query, generation, limit, strict=strict)
-        clock = _Clock()
-        embedding = clock.time("embed", lambda: self._embedder.embed_query(text))
-        condition = Filter(tuple(kinds) or None, _admitted(generation) if strict else None)
-        # A hint that is no filter gets candidates of its own: among the nearest of all, its generation may not occur.
-        hinted = Filter(condition.kinds, _admitted(generation)) if generation is not None and not strict else None
-        with self._database.snapshot(timeout=self._config.timeout) as connection:
-            found = self._find(connection, text, embedding, (condition, hinted), limit, clock)
-        relevance = self._relevance(text, found, clock)
-        ranked = self._scored(found, relevance, generation)[:limit]
-        hits = tuple(
-            SearchHit(
-                rank=rank,
-                score=round(score, 6),
-                chunk=found.candidates[identity],
-                explain=self._explain(found, identity, relevance, generation) if explain else None,
-            )
-            for rank, (identity, score) in enumerate(ranked, start=1)
-        )
-        return SearchResponse(text, generation, hits, _summary(found, clock) if explain else None)
+        request = SearchRequest(
+            query, generation, strict, tuple(kinds), tuple(sources), tuple(doc_types), version, current, limit, token_budget,
+            neighbours, confident, explain,
+        )  # fmt: skip
+        clock = Clock()
+        embedding = clock.time("embed", lambda: self._embedder.embed_query(request.query))
 
-    def _find(
-        self,
-        connection: Connection,
-        text: str,
-        embedding: Vector,
-        conditions: tuple[Filter, Filter | None],
-        limit: int,
-        clock: _Clock,
-    ) -> _Found:
-        """Stages 1 to 3, inside the snapshot."""
-        config, space = self._config, self._space(connection)
-        dense_leg, lexical_leg = DenseLeg(connection, space, embedding), LexicalLeg(connection, space, text)
-        dense = clock.time("dense", lambda: dense_leg.search(*conditions, max(config.dense_candidates, limit)))
-        lexical = clock.time("lexical", lambda: lexical_leg.search(*conditions, max(config.lexical_candidates, limit)))
-        fused = fuse([(config.dense_weight, ids(dense.items)), (config.lexical_weight, ids(lexical.items))], k=config.rrf_k)
-        candidates = clock.time("fetch", lambda: _candidates(connection, space, ids(fused)))
-        return _Found(dense, lexical, tuple(fused), candidates)
+        def find(connection: Connection) -> tuple[Space, Found]:
+            space = self._space(connection)
+            return space, self._find(connection, space, request, embedding, clock)
+
+        space, found = self._database.read(find, timeout=self._config.timeout)
+        # A reranker takes its time: the connection is back in the pool by now.
+        hits = self._hits(request, found, clock)
+        sure = self._confidence(request, found, hits)
+        chosen = self._chosen(request, found, hits, sure)
+        if chosen:
+            chosen = self._database.read(
+                lambda connection: _with_surroundings(connection, space, chosen, request.neighbours),
+                timeout=self._config.timeout,
+            )
+        return SearchResponse(
+            request.query, generation, numbered(chosen), sure, explain_search(found, clock) if explain else None
+        )
 
     def _space(self, connection: Connection) -> Space:
         space = active_space(connection)
@@ -166,81 +160,91 @@ class Searcher:
             )
         return space
 
-    def _relevance(self, text: str, found: _Found, clock: _Clock) -> dict[str, float]:
-        """Stage 4: the fused score, or a reranker's for the first of them, which alone are then results."""
+    def _find(self, connection: Connection, space: Space, request: SearchRequest, embedding: Vector, clock: Clock) -> Found:
+        """Stages 1 to 3."""
+        config, condition = self._config, request.filter
+        among = clock.time("filter", lambda: admitted(connection, space, condition.values, filtered=not condition.is_open))
+        wanted = (max(config.dense_candidates, request.limit), max(config.lexical_candidates, request.limit))
+        dense = clock.time("dense", lambda: DenseLeg(connection, space, embedding).search(among, wanted[0]))
+        lexical = clock.time("lexical", lambda: LexicalLeg(connection, space, request.query).search(among, wanted[1]))
+        fused = fuse([(config.dense_weight, ids(dense.items)), (config.lexical_weight, ids(lexical.items))], k=config.rrf_k)
+        generations = clock.time("generations", lambda: fetch_generations(connection, space, ids(fused)))
+        short = self._shortlist(request, dict(fused), generations)
+        passages = clock.time("fetch", lambda: fetch_passages(connection, space, short))
+        candidates = {identity: Candidate(identity, *values) for identity, values in passages.items()}
+        copies = clock.time("copies", lambda: self._copies(connection, space, list(candidates.values())))
+        return Found(among.chunks, dense, lexical, dict(fused), generations, candidates, copies)
+
+    def _copies(self, connection: Connection, space: Space, chunks: Sequence[Candidate]) -> Copies:
+        return find_copies(connection, space, chunks) if self._groups is None else Copies(self._groups(chunks))
+
+    def _shortlist(
+        self, request: SearchRequest, fused: Mapping[str, float], generations: Mapping[str, Sequence[Generation]]
+    ) -> list[str]:
+        """Return the candidates whose texts are worth reading: the best by score and generation, and what a reranker reads."""
+        scored = {identity: self._adjusted(request, fused[identity], labels)[0] for identity, labels in generations.items()}
+        best = sorted(scored, key=lambda identity: (-scored[identity], identity))
+        return list(dict.fromkeys([*best[: max(SHORTLIST, 3 * request.limit)], *list(generations)[:RERANKED]]))
+
+    def _adjusted(self, request: SearchRequest, relevance: float, labels: Sequence[Generation]) -> tuple[float, int]:
+        """Return the relevance as the generations leave it, and the generation score."""
+        weight = self._config.preference_weight if request.generation is None else self._config.target_weight
+        score = generation_score(labels, request.generation)
+        return adjusted(relevance, score, weight=weight), score
+
+    def _hits(self, request: SearchRequest, found: Found, clock: Clock) -> list[SearchHit]:
+        """Stages 4 and 5: all results, best first; equal scores in order of id."""
+        relevance = self._relevance(request.query, found, clock)
+        hits = []
+        for identity, value in relevance.items():
+            chunk = found.candidates[identity]
+            score, generation = self._adjusted(request, value, chunk.generations)
+            explain = explain_hit(found, identity, value, generation) if request.explain else None
+            hits.append(SearchHit(0, round(score, 6), chunk, explain=explain))
+        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
+
+    def _relevance(self, text: str, found: Found, clock: Clock) -> dict[str, float]:
+        """Return a reranker's score for the first of the fused, which alone are then results; or the fused with bonuses."""
         reranker = self._reranker
-        if reranker is None or not found.fused:
-            return dict(found.fused)
-        first = ids(found.fused[:RERANKED])
-        scores = clock.time("rerank", lambda: reranker.score(text, [found.candidates[identity].text for identity in first]))
-        return dict(zip(first, map(float, scores), strict=True))
-
-    def _scored(self, found: _Found, relevance: Mapping[str, float], generation: Generation | None) -> list[tuple[str, float]]:
-        """Stage 5: relevance and generation together, best first; equal scores in order of id."""
-        weight = self._config.preference_weight if generation is None else self._config.target_weight
-        scored = (
-            (identity, adjusted(value, generation_score(found.candidates[identity].generations, generation), weight=weight))
-            for identity, value in relevance.items()
+        if reranker is not None and found.fused:
+            first = [identity for identity in found.fused if identity in found.candidates][:RERANKED]
+            passages = [found.candidates[identity].text for identity in first]
+            scores = clock.time("rerank", lambda: reranker.score(text, passages))
+            return dict(zip(first, map(float, scores), strict=True))
+        wording = Wording(text, found.frequencies, found.chunks)
+        return clock.time(
+            "wording", lambda: {identity: self._raised(wording, found, identity) for identity in found.candidates}
         )
-        return sorted(scored, key=lambda item: (-item[1], item[0]))
 
-    def _explain(
-        self, found: _Found, identity: str, relevance: Mapping[str, float], generation: Generation | None
-    ) -> dict[str, Any]:
-        labels = found.candidates[identity].generations
-        return {
-            "dense": _place(found.dense, identity),
-            "lexical": _place(found.lexical, identity),
-            "fused": round(dict(found.fused)[identity], 6),
-            "reranked": round(relevance[identity], 6) if self._reranker is not None else None,
-            "generation_score": generation_score(labels, generation),
-        }
+    def _raised(self, wording: Wording, found: Found, identity: str) -> float:
+        text = found.candidates[identity].text
+        phrase = self._config.phrase_bonus if wording.has_phrase(text) else 0.0
+        identifier = self._config.identifier_bonus if wording.has_identifier(text) else 0.0
+        most = 1 + self._config.phrase_bonus + self._config.identifier_bonus
+        return found.fused[identity] * (1 + phrase + identifier) / most
+
+    def _confidence(self, request: SearchRequest, found: Found, hits: Sequence[SearchHit]) -> float:
+        similarity = found.dense.items[0][1] if found.dense.items else 0.0
+        passages = [hit.chunk.text for hit in hits[:JUDGED]]
+        return confidence(request.query, passages, similarity, found.frequencies, found.chunks)
+
+    def _chosen(self, request: SearchRequest, found: Found, hits: Sequence[SearchHit], sure: float) -> list[SearchHit]:
+        if request.confident and sure < self._config.confidence_floor:
+            return []
+        single = collapsed(hits, found.copies.groups, found.copies.preferred)
+        chosen = balanced(single, request.limit, per_document=self._config.per_document, kind_share=self._config.kind_share)
+        return within_budget(chosen, request.token_budget)
 
 
-def _checked(query: str, generation: Generation | None, limit: int, *, strict: bool) -> str:
-    """Return the cleaned query, or say what is wrong with the request."""
-    if len(query) > MAX_QUERY_CHARACTERS:
-        raise RejectedInput(
-            f"the query has {len(query):,} characters", remedy=f"shorten it to {MAX_QUERY_CHARACTERS:,} or fewer"
+def _with_surroundings(connection: Connection, space: Space, hits: list[SearchHit], neighbours: int) -> list[SearchHit]:
+    """Give each hit the links of its document and, if wanted, the chunks around it."""
+    links = find_links(connection, space, [hit.chunk for hit in hits])
+    around = fetch_neighbours(connection, space, [hit.chunk.id for hit in hits], neighbours) if neighbours else {}
+    return [
+        dataclasses.replace(
+            hit,
+            links=links.get(hit.chunk.id, ()),
+            neighbours=tuple(Candidate(*near) for near in around.get(hit.chunk.id, ())),
         )
-    text = " ".join(clean_text(query).split())
-    if not text:
-        raise RejectedInput("the query is empty", remedy="ask in a few words what you look for")
-    if generation is not None and generation not in GENERATIONS:
-        raise RejectedInput(f"unknown generation {generation!r}", remedy=f"use one of: {', '.join(GENERATIONS)}")
-    if not 1 <= limit <= MAX_LIMIT:
-        raise RejectedInput(f"the limit is {limit}", remedy=f"use 1 to {MAX_LIMIT}")
-    if strict and generation is None:
-        raise RejectedInput("a strict search names no generation", remedy=f"add one of: {', '.join(GENERATIONS)}")
-    return text
-
-
-def _admitted(generation: Generation | None) -> tuple[Generation, ...] | None:
-    """Return the labels of which a chunk must have one: universal documents are always relevant."""
-    return None if generation is None else tuple(dict.fromkeys((generation, "all")))
-
-
-def _candidates(connection: Connection, space: Space, identities: list[str]) -> dict[str, Candidate]:
-    rows = connection.execute(sql_query("select_candidates", chunks=space.chunks), {"ids": identities})
-    candidates = (
-        Candidate(identity, kind, instance, key, title, tuple(path), header, content, url, tuple(generations), doc_type)
-        for identity, kind, instance, key, title, path, header, content, url, generations, doc_type in rows
-    )
-    return {candidate.id: candidate for candidate in candidates}
-
-
-def _place(leg: Ranked, identity: str) -> dict[str, Any] | None:
-    """Return a chunk's rank (from 1) and score in a leg, ``None`` when the leg did not find it."""
-    for rank, (found, score) in enumerate(leg.items, start=1):
-        if found == identity:
-            return {"rank": rank, "score": round(score, 6)}
-    return None
-
-
-def _summary(found: _Found, clock: _Clock) -> dict[str, Any]:
-    return {
-        "dense": {"path": found.dense.path, "matching": found.dense.matching, "candidates": len(found.dense.items)},
-        "lexical": {"path": found.lexical.path, "candidates": len(found.lexical.items)},
-        "fused": len(found.fused),
-        "milliseconds": clock.milliseconds,
-    }
+        for hit in hits
+    ]

@@ -60,8 +60,11 @@ class SourceOptions(BaseModel):
     generation_overrides: Path | None = Field(
         default=None, description="YAML file of what a person says about the generations of documents, by key or glob."
     )
-    min_tag_coverage: float = Field(
-        default=0.5, ge=0, le=1, description="Share of documents that must carry a generation, or nothing is published."
+    min_tag_coverage: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Share of documents that should carry a generation, or a check warns; unset means what suits the kind.",
     )
     max_reject_share: float = Field(
         default=0.2, ge=0, le=1, description="Share of documents that may be rejected; beyond it nothing is published."

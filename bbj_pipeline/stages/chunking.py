@@ -13,11 +13,13 @@ from typing import Any
 
 from bbj_pipeline.errors import ModelError
 from bbj_pipeline.records import Chunk, TaggedDoc, Topic, embedding_text
+from bbj_pipeline.stages.chunks.document_facts import document_facts
 from bbj_pipeline.stages.chunks.headers import HeaderMaker
 from bbj_pipeline.stages.chunks.members import Members
 from bbj_pipeline.stages.chunks.overlap import Overlap, find_overlaps
 from bbj_pipeline.stages.chunks.overloads import join_overloads
-from bbj_pipeline.stages.chunks.packing import Draft, Limits, Packer, limits_for
+from bbj_pipeline.stages.chunks.packing import Packer, limits_for
+from bbj_pipeline.stages.chunks.partition import Draft, Limits
 from bbj_pipeline.stages.chunks.pieces import Counter, join
 from bbj_pipeline.stages.chunks.sections import Section, build_sections
 from bbj_pipeline.stages.contract import Tokenizer
@@ -25,7 +27,7 @@ from bbj_pipeline.stages.tagging import generations_at
 
 __all__ = ["CHUNKER_VERSION", "chunk"]
 
-CHUNKER_VERSION = "3"
+CHUNKER_VERSION = "4"
 
 _SCALES = (1.0, 0.92, 0.8, 0.65, 0.5, 0.35)
 """Margins tried in turn. Sums of pieces are exact for WordPiece; a BPE model may need the second."""
@@ -37,10 +39,13 @@ _KEPT_METADATA = (
     "supersedes",
     "superseded_by",
     "migration_note",
+    "related",
     "last_updated",
     "conditions",
 )
 _MAX_KEYWORDS = 24
+_FEW_SIGNATURES = 8
+"""A page of so many signatures is about them; of a class with more, each passage has those of its member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,7 @@ def _passage(draft: Draft, overlap: Overlap, headers: HeaderMaker) -> _Passage:
         pieces.insert(position, overlap)
     scopes = {piece.scope for piece in pieces}
     scope = next(iter(scopes)) if len(scopes) == 1 else ()
-    path = (*draft.path, *scope, *((draft.signature,) if draft.signature else ()))
+    path = (*draft.path, *scope, *((draft.lead,) if draft.lead else ()))
     header, _ = headers.make(path)
     return _Passage(draft, header, join(pieces))
 
@@ -129,8 +134,9 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
     for ordinal, passage in enumerate(passages):
         draft = passage.draft
         path = draft.path
-        own = next((piece for piece in draft.pieces if piece.kind != "heading"), draft.pieces[0])
         blocks = sorted(piece.block for piece in draft.pieces)
+        anchor, page = _place(topic, draft)
+        facts = shared if ordinal else {**shared, **document_facts(topic)}
         chunks.append(
             Chunk(
                 kind=topic.kind,
@@ -145,10 +151,10 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
                 doc_type=doc.doc_type,
                 generations=generations_at(doc, blocks[0], blocks[-1] + 1),
                 url=members.url(draft),
-                anchor=draft.chain[-1].anchor if draft.chain else None,
-                page=topic.blocks[own.block].page,
+                anchor=anchor,
+                page=page,
                 overlap=passage.overlap,
-                metadata=members.metadata(shared, draft, passage.content),
+                metadata={**members.metadata(facts, draft, passage.content), **_lines(topic, blocks)},
                 raw_key=topic.raw_key,
                 raw_sha256=topic.raw_sha256,
             )
@@ -157,10 +163,26 @@ def _records(doc: TaggedDoc, passages: Sequence[_Passage]) -> tuple[Chunk, ...]:
     return tuple(chunks)
 
 
+def _place(topic: Topic, draft: Draft) -> tuple[str | None, int | None]:
+    """Return where in its document a draft begins: the anchor of its heading or of its lines, the page of its first block."""
+    own = topic.blocks[next((piece for piece in draft.pieces if piece.kind != "heading"), draft.pieces[0]).block]
+    anchor = draft.chain[-1].anchor if draft.chain else None
+    return anchor or (f"L{own.lines[0]}" if own.lines else None), own.page
+
+
+def _lines(topic: Topic, blocks: Sequence[int]) -> dict[str, list[int]]:
+    """Return the first and last source line of the blocks, where their format has lines a reader can go to."""
+    spans = [lines for lines in (topic.blocks[block].lines for block in blocks) if lines is not None]
+    return {"lines": [min(first for first, _ in spans), max(last for _, last in spans)]} if spans else {}
+
+
 def _shared_metadata(topic: Topic) -> dict[str, Any]:
     """Return the topic's metadata that search needs; bounded, because it is stored once a chunk."""
     kept = {name: topic.metadata[name] for name in _KEPT_METADATA if topic.metadata.get(name) not in (None, "", [], {})}
     keywords = topic.metadata.get("keywords")
     if isinstance(keywords, list) and keywords:
         kept["keywords"] = keywords[:_MAX_KEYWORDS]
+    signatures = topic.metadata.get("signatures")
+    if isinstance(signatures, list) and 0 < len(signatures) <= _FEW_SIGNATURES:
+        kept["signatures"] = signatures
     return kept

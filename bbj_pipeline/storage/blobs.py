@@ -6,11 +6,14 @@ Nothing here knows what the bytes are.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Collection
 
 from bbj_pipeline.errors import RejectedInput
 from bbj_pipeline.storage.file_store import FileStore
 
 __all__ = ["BlobStore"]
+
+_ASKED_EVERY = 50
 
 
 class BlobStore:
@@ -40,6 +43,22 @@ class BlobStore:
                 f"the stored bytes at {self.locate(sha256)} were damaged", remedy="run it again: the export writes them anew"
             )
         return content
+
+    def prune(self, needed: Collection[str], *, older_than: float, dry_run: bool, stop: Callable[[], bool]) -> tuple[int, int]:
+        """Remove bytes not ``needed`` that were written before ``older_than`` (seconds since 1970); return files and bytes.
+
+        ``stop`` is asked before every few removals; once it says so, the rest stays.
+        """
+        removed = size = 0
+        for path, length, modified in self._files.files("raw"):
+            if path.rsplit("/", 1)[-1] in needed or modified >= older_than:
+                continue
+            if removed % _ASKED_EVERY == 0 and stop():
+                break
+            if not dry_run:
+                self._files.discard(path)
+            removed, size = removed + 1, size + length
+        return removed, size
 
     def locate(self, sha256: str) -> str:
         """Return where the bytes lie, for people and links."""

@@ -7,9 +7,10 @@ no message made here contains a password.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Self
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Self, TypeVar
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
@@ -19,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
 from pydantic import SecretStr
 
-from bbj_pipeline.errors import ConfigurationError, DatabaseUnavailable, SchemaError
+from bbj_pipeline.errors import ConfigurationError, ConnectionLost, DatabaseUnavailable, SchemaError
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.storage.embedded import start_embedded_server
 
@@ -34,15 +35,28 @@ MINIMUM_PGVECTOR = (0, 8, 4)
 CONNECT_SECONDS = 5
 POOL_SECONDS = 15.0
 POOL_SIZE = 8
+STATEMENT_SECONDS = 1800.0
+"""The longest statement is the first build of a space's HNSW index; a waiting lock counts as a statement, too."""
+READ_SECONDS = 30.0
+RETRIES = 3
+RETRY_SECONDS = 0.2
+DEAD_CLIENT_SECONDS = 5
+"""How soon the server notices that the client of a running statement is gone, and lets its locks go."""
+T = TypeVar("T")
+log = logging.getLogger(__name__)
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # each failed attempt; the last is raised here, in one line
 
 
 class Database:
-    """One PostgreSQL database and a pool of connections to it; a context manager that closes the pool."""
+    """One PostgreSQL database and a pool of connections to it; a context manager that closes the pool.
 
-    def __init__(self, url: SecretStr) -> None:
+    ``statement_seconds`` bounds each statement (0: no bound), ``pool_size`` the connections of this process.
+    """
+
+    def __init__(self, url: SecretStr, *, statement_seconds: float = STATEMENT_SECONDS, pool_size: int = POOL_SIZE) -> None:
         self.url = url
         self.where = _where(url)
+        self._statement_seconds = statement_seconds
         self._pool = ConnectionPool(
             url.get_secret_value(),
             kwargs={
@@ -53,7 +67,8 @@ class Database:
                 "prepare_threshold": None,
             },
             min_size=0,
-            max_size=POOL_SIZE,
+            max_size=pool_size,
+            configure=self._configure,
             timeout=POOL_SECONDS,
             reconnect_timeout=POOL_SECONDS,
             check=ConnectionPool.check_connection,
@@ -66,6 +81,13 @@ class Database:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _configure(self, connection: Connection) -> None:
+        """Set a new connection's limits. Not as start-up options, which connection poolers refuse."""
+        connection.execute(
+            "select set_config('statement_timeout', %s, false), set_config('client_connection_check_interval', %s, false)",
+            (f"{int(self._statement_seconds * 1000)}ms", f"{DEAD_CLIENT_SECONDS}s"),
+        )
 
     def close(self) -> None:
         """Close the pool; connections in use are closed when they come back."""
@@ -80,6 +102,18 @@ class Database:
         with self._translated(), self._pool.connection() as connection:
             _register_vector(connection)
             yield connection
+
+    def retried(self, work: Callable[[Connection], T]) -> T:
+        """Return what ``work`` returns on a pooled connection; it is called again when the connection is lost.
+
+        ``work`` must be repeatable: one whole transaction that finds what an earlier attempt committed. Waits grow from
+        ``RETRY_SECONDS``; after ``RETRIES`` further attempts ``ConnectionLost`` is raised.
+        """
+        return _repeated(self.connection, work)
+
+    def read(self, work: Callable[[Connection], T], *, timeout: float = READ_SECONDS) -> T:
+        """Return what ``work`` returns in a ``snapshot``; like ``retried``, it is called again when the connection is lost."""
+        return _repeated(lambda: self.snapshot(timeout=timeout), work)
 
     @contextmanager
     def snapshot(self, *, timeout: float) -> Iterator[Connection]:
@@ -130,10 +164,24 @@ class Database:
                 f"the database at {self.where} is not at this version's schema ({_first_line(error)})",
                 remedy="run 'bbj-pipeline migrate'",
             ) from None
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise SchemaError(
+                f"the role at {self.where} may not do this ({_first_line(error)})",
+                remedy="publish as a member of bbj_writer, search as one of bbj_reader; 'bbj-pipeline migrate' grants them",
+            ) from None
+        except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory, psycopg.errors.IoError) as error:
             raise DatabaseUnavailable(
-                f"PostgreSQL at {self.where} does not answer ({_first_line(error)})",
-                remedy="start it, or correct BBJ_DATABASE_URL",
+                f"PostgreSQL at {self.where} ran out of room ({_first_line(error)})",
+                remedy="free space on the server's disk and run again; what is served is as it was",
+            ) from None
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            if _may_succeed_again(error):
+                raise ConnectionLost(
+                    f"PostgreSQL at {self.where} does not answer ({_first_line(error)})",
+                    remedy="start it, or correct BBJ_DATABASE_URL",
+                ) from None
+            raise DatabaseUnavailable(
+                f"PostgreSQL at {self.where} refused a statement ({_first_line(error)})", remedy="read the server's log"
             ) from None
 
 
@@ -149,10 +197,22 @@ def open_database(settings: Settings) -> Iterator[Database]:
     else:
         server = SecretStr(start_embedded_server(settings.data_dir / "postgres"))
         url = Database(server).ensure_database(DATABASE_NAME)
-    with Database(url) as database:
+    with Database(url, statement_seconds=settings.statement_seconds, pool_size=settings.pool_size) as database:
         with database.direct_connection() as connection:
             _check_pgvector(connection, database.where)
         yield database
+
+
+def _repeated(connect: Callable[[], AbstractContextManager[Connection]], work: Callable[[Connection], T]) -> T:
+    for attempt in range(RETRIES):
+        try:
+            with connect() as connection:
+                return work(connection)
+        except ConnectionLost as error:
+            log.warning("attempt %d: %s", attempt + 1, error)
+            time.sleep(RETRY_SECONDS * 3**attempt)
+    with connect() as connection:
+        return work(connection)
 
 
 def _checked_url(url: SecretStr) -> SecretStr:
@@ -224,6 +284,11 @@ def _register_vector(connection: Connection) -> None:
                 "nothing was ever published in this database",
                 remedy="run 'bbj-pipeline run' first, or point BBJ_DATA_DIR or BBJ_DATABASE_URL to where it was published",
             ) from None
+
+
+def _may_succeed_again(error: psycopg.Error) -> bool:
+    """Tell a lost connection, a shutdown or a lost race (no SQLSTATE; classes 08, 40, 57; all slots taken) from the rest."""
+    return error.sqlstate is None or error.sqlstate[:2] in ("08", "40", "57") or error.sqlstate == "53300"
 
 
 def _first_line(error: psycopg.Error) -> str:

@@ -105,8 +105,10 @@ class FileStore:
         with contextlib.suppress(FileNotFoundError):
             self._fs.rm_file(self.locate(path))
 
-    def walk(self, prefix: str) -> Iterator[str]:
-        """Yield the paths of all files below ``prefix``, relative to the root."""
-        found: list[Any] = self._fs.find(self.locate(prefix))
-        for location in found:
-            yield str(location)[len(self._root) + 1 :]
+    def files(self, prefix: str) -> Iterator[tuple[str, int, float]]:
+        """Yield path (relative to the root), size in bytes and time of last change (seconds) of all files below ``prefix``."""
+        found: dict[str, dict[str, Any]] = self._fs.find(self.locate(prefix), detail=True)
+        for location, entry in found.items():
+            modified = entry.get("mtime")
+            changed = float(modified) if modified is not None else self._fs.modified(location).timestamp()
+            yield str(location)[len(self._root) + 1 :], int(entry["size"] or 0), changed

@@ -12,13 +12,15 @@ import psycopg
 
 from bbj_pipeline.errors import SchemaError
 from bbj_pipeline.storage.database import Connection, Database
-from bbj_pipeline.storage.queries import migration_files
+from bbj_pipeline.storage.queries import migration_files, query
 
 __all__ = ["migrate"]
 
 
 def migrate(database: Database) -> list[str]:
     """Apply the migrations that have not run yet; return their names. Processes that migrate at once wait for each other.
+
+    Afterwards the group roles ``bbj_reader`` and ``bbj_writer`` may use what was made, where the connection may grant that.
 
     Raises ``SchemaError`` when an applied file was changed since, when the database is newer than this code, or when the
     role may not create what a migration needs.
@@ -30,7 +32,16 @@ def migrate(database: Database) -> list[str]:
             "name text primary key, checksum text not null, applied_at timestamptz not null default now())"
         )
         rows = connection.execute("select name, checksum from schema_migrations").fetchall()
-        return _apply(connection, migration_files(), dict(rows))
+        applied = _apply(connection, migration_files(), dict(rows))
+        if applied or _roles_are_missing(connection):
+            connection.execute(query("grant_roles"))
+        return applied
+
+
+def _roles_are_missing(connection: Connection) -> bool:
+    """Tell whether there are no group roles though this connection may make them."""
+    row = connection.execute(query("count_missing_roles")).fetchone()
+    return row is not None and row[0] > 0
 
 
 def _apply(connection: Connection, files: list[Path], applied: dict[str, str]) -> list[str]:

@@ -8,26 +8,29 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
-from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from bbj_pipeline.errors import RejectedInput
 from bbj_pipeline.records import InstanceRef, content_hash
 from bbj_pipeline.storage.database import Connection, Database
-from bbj_pipeline.storage.queries import query
-from bbj_pipeline.storage.rows import (
-    CHUNK_COLUMNS,
-    ROW_VERSION,
-    STAGED_TYPES,
-    PublishRow,
-    chunk_types,
-    chunk_values,
-    staged_values,
+from bbj_pipeline.storage.diffs import Diff, select_diff
+from bbj_pipeline.storage.history import (
+    END_OF_TIME,
+    archive_chunks,
+    archive_documents,
+    chunk_columns,
+    count_touched,
+    excluded_columns,
+    forget_before,
 )
+from bbj_pipeline.storage.lexical import settle
+from bbj_pipeline.storage.publications import lock_instance, record_current
+from bbj_pipeline.storage.queries import query
+from bbj_pipeline.storage.rows import ROW_VERSION, STAGED_TYPES, PublishRow, chunk_types, chunk_values, staged_values
 from bbj_pipeline.storage.spaces import Space, activate_when_complete, prepare_space
 
 __all__ = ["PublishResult", "PublishRow", "publish"]
@@ -37,8 +40,6 @@ GUARD_SHARE = 0.10
 """Deletions are withheld when more documents than the first number and more than this share would vanish (design, 5.5)."""
 BATCH = 500
 """Rows in one COPY: a megabyte or two, whatever the corpus."""
-ANALYZE_SHARE = 0.05
-"""Statistics are taken anew when more than this share of an instance's chunks changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +49,12 @@ class PublishResult:
     ``withheld`` wait for a complete or believable listing; ``kept`` are served as they were because they are broken now.
 
     ``active`` tells whether search reads the space published to; a new space waits until every instance is complete in it.
+    ``held`` is the status when this very content was rolled away: ``publication_id`` is then the publication that holds it
+    back, ``rolled_back_to`` the one it brought back.
     """
 
     publication_id: int
-    status: Literal["published", "unchanged"]
+    status: Literal["published", "unchanged", "held"]
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
@@ -61,6 +64,8 @@ class PublishResult:
     kept: tuple[str, ...] = ()
     space_id: int = 0
     active: bool = True
+    rolled_back_to: int | None = None
+    diff: Diff = field(default_factory=Diff)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,30 +86,43 @@ def publish(
     input_version: str,
     run_id: str,
     code_versions: Mapping[str, str],
+    content_version: str | None = None,
     complete: bool = True,
     broken: Collection[str] = (),
     approve_deletions: bool = False,
 ) -> PublishResult:
     """Make ``rows`` the served chunks of ``ref`` in the embedding space of ``fingerprint``, in one transaction.
 
-    ``rows`` is called once or twice and must give the same rows each time, one at a time; memory does not grow with their
-    number. The same ``input_version`` as the current publication writes nothing. Chunks of documents that are gone are
-    deleted, unless the listing was not ``complete`` or the deletion guard holds; those documents are ``withheld``, and
-    ``approve_deletions`` overrides both. Documents whose raw or document key is in ``broken`` are not gone: their rows stay.
-    Raises ``RejectedInput`` when two rows are one chunk and ``ModelError`` for a vector
-    of another shape; whatever is raised, also by ``rows``, leaves the served rows as they were.
+    ``rows`` is called once or twice (again when the connection was lost) and must give the same rows each time, one at a
+    time; memory does not grow with their number. The same ``input_version`` as the current publication writes nothing, and
+    neither does a ``content_version`` (the input without the model; ``input_version`` when left out) that was rolled away.
+    Chunks of documents that are gone are deleted, unless the listing was not ``complete`` or the deletion guard holds; those
+    documents are ``withheld``, and ``approve_deletions`` overrides both. Documents whose raw or document key is in ``broken``
+    are not gone: their rows stay. Raises ``RejectedInput`` when two rows are one chunk and ``ModelError`` for a vector of
+    another shape; whatever is raised, also by ``rows``, leaves the served rows as they were.
     """
-    with db.connection() as connection:
+    # A document that was broken and is now gone changes no row that is to be written, but one that is to be deleted.
+    stays = content_hash(sorted(broken))[:16]
+    record = {
+        "run_id": run_id,
+        "input_version": f"{ROW_VERSION}:{input_version}:{stays}",
+        "content_version": f"{content_version or input_version}:{stays}",
+        "code_versions": Jsonb(dict(code_versions)),
+        "complete": complete,
+        "rolled_back_to": None,
+        "held": [],
+    }
+
+    def attempt(connection: Connection) -> PublishResult:
         space = prepare_space(connection, fingerprint, dimension)
         with connection.transaction():
-            job = _Publication(connection, ref, space, rows, frozenset(broken))
-            # A document that was broken and is now gone changes no row that is to be written, but one that is to be deleted.
-            version = f"{ROW_VERSION}:{input_version}:{content_hash(sorted(job.broken))[:16]}"
-            result = job.run(version, run_id, code_versions, complete, approve_deletions)
+            job = _Publication(connection, ref, space, rows, frozenset(broken), record)
+            result = job.run(approve=approve_deletions)
         written = result.inserted + result.updated + result.deleted
-        if written > ANALYZE_SHARE * (result.unchanged + written):
-            connection.execute(sql.SQL("analyze {}, documents, chunk_counts").format(space.chunks))
-    return result
+        settle(connection, space, written)
+        return result
+
+    return db.retried(attempt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,52 +134,72 @@ class _Publication:
     space: Space
     rows: Callable[[], Iterator[PublishRow]]
     broken: frozenset[str]
+    record: Mapping[str, Any]
 
     @property
     def instance(self) -> dict[str, Any]:
         return {"space_id": self.space.id, "kind": self.ref.kind, "instance": self.ref.instance}
 
-    def run(
-        self, input_version: str, run_id: str, code_versions: Mapping[str, str], complete: bool, approve: bool
-    ) -> PublishResult:
-        self._lock()
+    def run(self, *, approve: bool) -> PublishResult:
+        lock_instance(self.connection, self.ref)
         current = self._one("select_current_publication")
-        if current is not None and _is_up_to_date(current, input_version, complete=complete):
+        if current is not None and self._is_up_to_date(current):
             active = activate_when_complete(self.connection, self.space)
             return PublishResult(
                 publication_id=current[0], status="unchanged", unchanged=current[4], space_id=self.space.id, active=active
             )
+        hold = self._one("select_hold", content_version=self.record["content_version"])
+        if hold is not None:
+            return self._held(*hold, chunks=current[4] if current else 0)
+        return self._publish(is_first=current is None, approve=approve)
+
+    def _held(self, publication_id: int, rolled_back_to: int, *, chunks: int) -> PublishResult:
+        active = activate_when_complete(self.connection, self.space)
+        return PublishResult(
+            publication_id=publication_id,
+            status="held",
+            unchanged=chunks,
+            space_id=self.space.id,
+            active=active,
+            rolled_back_to=rolled_back_to,
+        )
+
+    def _publish(self, *, is_first: bool, approve: bool) -> PublishResult:
         counts = self._stage()
         # An export without a single document is an unmounted folder sooner than a source that was emptied.
-        vanished, withheld, kept = self._vanished(complete=complete and counts.documents > 0, approve=approve)
-        record = {"run_id": run_id, "input_version": input_version, "complete": complete}
-        publication = self._one("insert_publication", **record, code_versions=Jsonb(dict(code_versions)))
+        complete = self.record["complete"] and counts.documents > 0
+        vanished, withheld, kept = self._vanished(complete=complete, approve=approve)
+        if is_first:  # nothing to go back to, and nothing that an earlier life of this space left
+            forget_before(self.connection, self.space, self.instance, END_OF_TIME)
+        publication = self._one("insert_publication", **self.record)
         assert publication is not None
+        deleted = self._touch([*withheld, *kept])
+        if not is_first:
+            archive_chunks(self.connection, self.space, self.instance, publication[0])
+            archive_documents(self.connection, self.instance, publication[0], vanished)
         if counts.inserted + counts.updated:
             self._write_changed(counts, publication[0])
+        self._delete(vanished)
         result = PublishResult(
             publication_id=publication[0],
             status="published",
             inserted=counts.inserted,
             updated=counts.updated,
-            deleted=self._delete(vanished, [*withheld, *kept]),
+            deleted=deleted,
             unchanged=counts.chunks - counts.inserted - counts.updated,
             documents_deleted=len(vanished),
             withheld=tuple(withheld),
             kept=tuple(kept),
             space_id=self.space.id,
+            diff=select_diff(self.connection, self.instance, publication_id=publication[0], is_first=is_first),
         )
         self._record(result, counts)
         return dataclasses.replace(result, active=activate_when_complete(self.connection, self.space))
 
-    def _lock(self) -> None:
-        self.connection.execute(
-            "select pg_advisory_xact_lock(hashtextextended('bbj_pipeline publish ' || %s, 0))", (str(self.ref),)
-        )
-
     def _stage(self) -> _Counts:
         """Copy identities and hashes of all rows, and let the database find the new and the changed ones."""
-        self.connection.execute(query("create_staging"))
+        for name in ("create_staging", "create_touched"):
+            self.connection.execute(query(name))
         with self.connection.cursor() as cursor, cursor.copy(query("copy_staged")) as copy:
             copy.set_types(STAGED_TYPES)
             for n, row in enumerate(self.rows()):
@@ -188,6 +226,12 @@ class _Publication:
         too_many = len(vanished) > GUARD_DOCUMENTS and len(vanished) > GUARD_SHARE * served
         return ([], vanished, kept) if (too_many or not complete) and not approve else (vanished, [], kept)
 
+    def _touch(self, staying: list[str]) -> int:
+        """Note which chunks are inserted, updated and deleted; return how many are deleted."""
+        self.connection.execute(query("insert_touched", chunks=self.space.chunks), {**self.instance, "staying": staying})
+        self.connection.execute("analyze touched")
+        return count_touched(self.connection)["deleted"]
+
     def _write_changed(self, counts: _Counts, publication_id: int) -> None:
         self.connection.execute(query("create_changed", chunks=self.space.chunks))
         stream = self.rows()
@@ -202,51 +246,37 @@ class _Publication:
             raise RejectedInput(
                 f"the rows of {self.ref} differed when read again", remedy="run it again when nothing writes them"
             )
-        columns = sql.SQL(", ").join(map(sql.Identifier, CHUNK_COLUMNS))
         self.connection.execute("set local gin_pending_list_limit = '64MB'")
-        excluded = sql.SQL(", ").join(sql.Identifier("excluded", name) for name in CHUNK_COLUMNS)
-        self.connection.execute(query("upsert_chunks", chunks=self.space.chunks, columns=columns, excluded=excluded))
+        parts = {"columns": chunk_columns(), "excluded": excluded_columns()}
+        self.connection.execute(query("upsert_chunks", chunks=self.space.chunks, **parts))
         self.connection.execute(query("clean_pending_lists"), {"table": self.space.chunks.as_string(self.connection)})
 
     def _copy_changed(self, batch: list[PublishRow], publication_id: int) -> None:
         if not batch:
             return
-        columns = sql.SQL(", ").join(map(sql.Identifier, CHUNK_COLUMNS))
-        with self.connection.cursor() as cursor, cursor.copy(query("copy_changed", columns=columns)) as copy:
+        with self.connection.cursor() as cursor, cursor.copy(query("copy_changed", columns=chunk_columns())) as copy:
             copy.set_types(chunk_types())
             for changed in batch:
                 copy.write_row(chunk_values(changed, self.ref, dimension=self.space.dimension, publication_id=publication_id))
 
-    def _delete(self, vanished: list[str], staying: list[str]) -> int:
+    def _delete(self, vanished: list[str]) -> None:
         """Delete the chunks that are gone, the vanished documents among them, and renew what is known of documents."""
-        deleted = self.connection.execute(
-            query("delete_vanished_chunks", chunks=self.space.chunks), {**self.instance, "staying": staying}
-        ).rowcount
+        self.connection.execute(query("delete_touched_chunks", chunks=self.space.chunks))
         if vanished:
             self.connection.execute(query("delete_vanished_documents"), {**self.instance, "doc_keys": vanished})
         self.connection.execute(query("upsert_documents"), self.instance)
-        return deleted
 
     def _record(self, result: PublishResult, counts: _Counts) -> None:
-        self.connection.execute(query("delete_chunk_counts"), self.instance)
-        self.connection.execute(query("insert_chunk_counts", chunks=self.space.chunks), self.instance)
         names = ("inserted", "updated", "deleted", "unchanged", "documents_deleted")
         numbers = {"chunks": counts.chunks, "documents": counts.documents, **{name: getattr(result, name) for name in names}}
-        self.connection.execute(
-            query("update_current_publication"),
-            {
-                **self.instance,
-                "publication_id": result.publication_id,
-                "counts": Jsonb(numbers),
-                "withheld": len(result.withheld),
-            },
-        )
+        record = {"counts": Jsonb(numbers), "diff": Jsonb(result.diff.to_json()), "withheld": len(result.withheld)}
+        record_current(self.connection, self.instance, result.publication_id, record)
 
     def _one(self, name: str, **values: Any) -> tuple[Any, ...] | None:
         return self.connection.execute(query(name), {**self.instance, **values}).fetchone()
 
-
-def _is_up_to_date(current: tuple[Any, ...], input_version: str, *, complete: bool) -> bool:
-    """Tell whether publishing again would change nothing; withheld deletions and an incomplete listing stay open."""
-    _, published_version, was_complete, withheld, _ = current
-    return published_version == input_version and withheld == 0 and (was_complete or not complete)
+    def _is_up_to_date(self, current: tuple[Any, ...]) -> bool:
+        """Tell whether publishing again would change nothing; withheld deletions and an incomplete listing stay open."""
+        _, published_version, was_complete, withheld, _ = current
+        is_same = published_version == self.record["input_version"] and withheld == 0
+        return is_same and (was_complete or not self.record["complete"])

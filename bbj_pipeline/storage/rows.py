@@ -19,11 +19,12 @@ from bbj_pipeline.errors import ModelError, RejectedInput
 from bbj_pipeline.records import Chunk, InstanceRef
 from bbj_pipeline.stages.contract import Vector
 from bbj_pipeline.stages.identifiers import identifiers
+from bbj_pipeline.storage.lexical import term_counts
 
 __all__ = ["CHUNK_COLUMNS", "ROW_VERSION", "STAGED_TYPES", "PublishRow", "chunk_types", "chunk_values", "staged_values"]
 
-ROW_VERSION = 1
-"""Raised when a row's values are derived differently (identifiers, search vector): every row is then written anew."""
+ROW_VERSION = 2
+"""Raised when a row's values are derived differently (terms, identifiers, search vector): every row is then written anew."""
 
 STAGED_TYPES = ("int8", "text", "bytea", "text", "text", "text", "timestamptz")
 CHUNK_COLUMNS = {
@@ -56,6 +57,8 @@ CHUNK_COLUMNS = {
     "text_hash": "text",
     "row_hash": "bytea",
     "publication_id": "int8",
+    "terms": "text[]",
+    "tfs": "int2[]",
 }
 
 
@@ -99,6 +102,8 @@ def chunk_values(row: PublishRow, ref: InstanceRef, *, dimension: int, publicati
             remedy="check the embedding model and embed again",
         )
     metadata = _lasting(chunk.metadata)
+    words = f"{chunk.title}\n{chunk.contextual_header}\n{chunk.content}"
+    terms, tfs = term_counts(words)
     return (
         chunk.chunk_id(ref),
         chunk.kind,
@@ -129,7 +134,9 @@ def chunk_values(row: PublishRow, ref: InstanceRef, *, dimension: int, publicati
         chunk.text_hash,
         row_hash(chunk),
         publication_id,
-        identifiers(f"{chunk.title}\n{chunk.contextual_header}\n{chunk.content}"),
+        terms,
+        tfs,
+        identifiers(words),
     )
 
 

@@ -14,7 +14,16 @@ from bbj_pipeline.errors import SchemaError
 from bbj_pipeline.storage.database import Connection
 from bbj_pipeline.storage.queries import query, template
 
-__all__ = ["Space", "activate_when_complete", "active_space", "find_space", "prepare_space", "register_space"]
+__all__ = [
+    "Space",
+    "activate_when_complete",
+    "active_space",
+    "find_space",
+    "lock_spaces",
+    "missing_instances",
+    "prepare_space",
+    "register_space",
+]
 
 MAX_HNSW_DIMENSION = 2000
 """pgvector indexes no longer ``vector`` (its documentation, "HNSW")."""
@@ -38,9 +47,29 @@ class Space:
         return sql.Identifier(f"chunks_{self.id}")
 
     @property
+    def history(self) -> sql.Identifier:
+        """The table of what its publications replaced."""
+        return sql.Identifier(f"chunks_{self.id}_history")
+
+    @property
+    def terms(self) -> sql.Identifier:
+        """The table of the terms that stand in its chunks, with their document frequencies."""
+        return sql.Identifier(f"terms_{self.id}")
+
+    @property
+    def postings(self) -> sql.Identifier:
+        """The table of where each term stands."""
+        return sql.Identifier(f"postings_{self.id}")
+
+    @property
     def indexes(self) -> dict[str, sql.Identifier]:
         """The names of the indexes that search uses, by purpose."""
         return {name: sql.Identifier(f"chunks_{self.id}_{name}") for name in ("hnsw", "words", "generation")}
+
+
+def lock_spaces(connection: Connection) -> None:
+    """Keep the served space from changing until the transaction ends. After the instance's lock, never before it."""
+    connection.execute(_LOCK)
 
 
 def active_space(connection: Connection) -> Space | None:
@@ -73,14 +102,22 @@ def prepare_space(connection: Connection, fingerprint: str, dimension: int) -> S
             f"{dimension} dimensions cannot be indexed, {MAX_HNSW_DIMENSION} can", remedy="choose a model with shorter vectors"
         )
     with connection.transaction():
-        connection.execute(_LOCK)
+        lock_spaces(connection)
         space = register_space(connection, fingerprint, dimension)
         if space.state in ("filling", "active"):
             return space
         if space.state == "registered":
             storage = sql.SQL("plain") if dimension <= MAX_INLINE_DIMENSION else sql.SQL("external")
             connection.execute(template("chunks_table", chunks=space.chunks, dimension=sql.Literal(dimension), storage=storage))
+            connection.execute("select add_lexical_index(%s)", (space.id,))
+            connection.execute(query("add_history"), {"space_id": space.id})
+            connection.execute(query("share_space"), {"space_id": space.id})
         return _set_state(connection, space, "filling")
+
+
+def missing_instances(connection: Connection, active: Space, new: Space) -> list[tuple[str, str, str]]:
+    """Return kind, instance and reason of what the switch from ``active`` to ``new`` waits for."""
+    return connection.execute(query("select_missing_instances"), {"old": active.id, "new": new.id}).fetchall()
 
 
 def activate_when_complete(connection: Connection, space: Space) -> bool:
@@ -90,7 +127,7 @@ def activate_when_complete(connection: Connection, space: Space) -> bool:
     the others. Nothing is lost when no space is active yet or each instance published in the active one has a complete
     publication in this one. The search indexes are built now, over all rows at once: cheaper than row by row while filling.
     """
-    connection.execute(_LOCK)
+    lock_spaces(connection)
     active = active_space(connection)
     if active is not None and active.id == space.id:
         return True
@@ -99,8 +136,7 @@ def activate_when_complete(connection: Connection, space: Space) -> bool:
         connection.execute(query("forget_current_publications"), {"space_id": space.id})
         return False
     if active is not None:
-        missing = connection.execute(query("count_missing_instances"), {"old": active.id, "new": space.id}).fetchone()
-        if missing is None or missing[0] > 0:
+        if missing_instances(connection, active, space):
             return False
         connection.execute("drop view doc_chunks")
         _set_state(connection, active, "retired")
@@ -109,6 +145,8 @@ def activate_when_complete(connection: Connection, space: Space) -> bool:
     connection.execute("set local max_parallel_maintenance_workers = 0; set local maintenance_work_mem = '512MB'")
     connection.execute(template("chunks_indexes", chunks=space.chunks, **space.indexes))
     connection.execute(template("doc_chunks_view", chunks=space.chunks, space_id=sql.Literal(space.id)))
+    for name in ("show_provenance", "share_space"):
+        connection.execute(query(name), {"space_id": space.id})
     _set_state(connection, space, "active")
     return True
 

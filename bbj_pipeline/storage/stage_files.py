@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,8 @@ __all__ = ["StageDraft", "StageFile", "StageInfo", "StageStore"]
 
 log = logging.getLogger(__name__)
 
+MANIFESTS = "raw_export"
+"""The stage whose files list an export's raw bytes by their hash."""
 _FOOTER = b"bbj_pipeline.stage"
 _ABANDONED_SECONDS = 24 * 3600.0
 
@@ -154,13 +157,45 @@ class StageStore:
         self._files.remove_stale(path.rsplit("/", 1)[0], older_than=_ABANDONED_SECONDS)
         return StageDraft(self._files, path, schema)
 
+    def has(self, ref: InstanceRef) -> bool:
+        """Tell whether there is any file of an instance."""
+        return next(self._files.files(_folder(ref)), None) is not None
+
+    def remove(self, ref: InstanceRef, *, dry_run: bool) -> tuple[int, int]:
+        """Remove all files of an instance; return how many there were, and their bytes."""
+        found = list(self._files.files(_folder(ref)))
+        for path, _, _ in () if dry_run else found:
+            self._files.discard(path)
+        return len(found), sum(size for _, size, _ in found)
+
+    def manifest_hashes(self) -> set[str]:
+        """Return the SHA-256 names of all raw bytes that the committed manifests list."""
+        found: set[str] = set()
+        for path, _, _ in self._files.files("stages"):
+            if path.endswith(f"/{MANIFESTS}.parquet"):
+                for table in StageFile(self._files, path).row_groups(["sha256"]):
+                    found.update(str(value) for value in table.column("sha256").to_pylist() if value)
+        return found
+
+    def is_exporting(self) -> bool:
+        """Tell whether a manifest is being written, whose raw bytes nothing lists yet."""
+        recent = time.time() - _ABANDONED_SECONDS
+        return any(
+            f"/{MANIFESTS}.parquet." in path and path.endswith(".tmp") and modified > recent
+            for path, _, modified in self._files.files("stages")
+        )
+
+
+def _folder(ref: InstanceRef) -> str:
+    return f"stages/{ref.kind}/{ref.instance}"
+
 
 def _path(ref: InstanceRef, stage: str) -> str:
-    return f"stages/{ref.kind}/{ref.instance}/{stage}.parquet"
+    return f"{_folder(ref)}/{stage}.parquet"
 
 
 def _note(ref: InstanceRef, name: str) -> str:
-    return f"stages/{ref.kind}/{ref.instance}/{name}.json"
+    return f"{_folder(ref)}/{name}.json"
 
 
 def as_json(value: Any) -> str:

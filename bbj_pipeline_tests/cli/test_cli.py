@@ -14,8 +14,11 @@ import pytest
 
 from bbj_pipeline.settings import SAMPLES_DIR, Settings
 from bbj_pipeline.sources.registry import source_kinds
+from bbj_pipeline_tests.paths import ROOT
 
 PROGRAM = Path(sys.executable).parent / "bbj-pipeline"
+CLEAN = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+"""The environment of a fresh shell in this checkout."""
 SAMPLE_PATHS = {
     "flare": "flare",
     "wordpress": "wordpress/kb",
@@ -34,9 +37,7 @@ def call(*arguments: str, settings: Settings | None = None, **environment: str) 
             "BBJ_DATA_DIR": str(settings.data_dir),
             "BBJ_DATABASE_URL": settings.database_url.get_secret_value(),
         }
-    return subprocess.run(
-        [str(PROGRAM), *arguments], capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin", **environment}
-    )
+    return subprocess.run([str(PROGRAM), *arguments], capture_output=True, text=True, check=False, env={**CLEAN, **environment})
 
 
 def lines(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
@@ -59,6 +60,9 @@ def lines(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
         "gaps",
         "ui",
         "rejects",
+        "rollback",
+        "prune",
+        "provenance",
         "status",
         "doctor",
         "migrate",
@@ -162,7 +166,7 @@ def test_an_interrupt_stops_the_whole_command(settings: Settings) -> None:
     """Ctrl-C during one instance ends the command with 130 instead of going on with the next instance."""
     assert settings.database_url is not None
     environment = {
-        "PATH": "/usr/bin:/bin",
+        **CLEAN,
         "BBJ_DATA_DIR": str(settings.data_dir),
         "BBJ_DATABASE_URL": settings.database_url.get_secret_value(),
     }

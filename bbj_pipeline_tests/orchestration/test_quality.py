@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bbj_pipeline.orchestration.quality import judge_chunks, judge_rejects, judge_tags
+from bbj_pipeline.orchestration.chunk_quality import judge_chunks, judge_coverage, judge_drift, uncovered
+from bbj_pipeline.orchestration.quality import Finding, judge_rejects, judge_tags
 from bbj_pipeline.records import Block, Chunk, Evidence, InstanceRef, Reject, TaggedDoc, Topic
 from bbj_pipeline.storage import stage_records
 from bbj_pipeline.storage.stage_files import StageFile, StageStore
@@ -27,7 +28,7 @@ CHUNK = Chunk(
     title="A",
     heading_path=(),
     contextual_header="Guide > A",
-    content="```bbj\nPRINT 'CS'\n```",
+    content="PRINT 'CS' clears the screen.\n\n```bbj\nPRINT 'CS'\n```",
     tokens=20,
     doc_type="concept",
     generations=("character",),
@@ -39,34 +40,44 @@ def stored(folder: Path, stage: str, codec: Codec[Any], items: Sequence[Any]) ->
     draft = StageStore(str(folder)).draft(REF, stage, codec.schema)
     writer = UnitWriter(draft, codec)
     for number, item in enumerate(items):
-        writer.add(f"unit {number}", "hash", [(f"unit {number}", item)])
+        key = item.topic.key if isinstance(item, TaggedDoc) else item.key
+        writer.add(key, f"hash {number}", [(key, item)])
     writer.finish(stage=stage, stage_version="1", input_version="1", complete=True, run_id="test")
     return draft.commit()
 
 
+def torn(findings: Mapping[str, Finding]) -> set[str]:
+    """The names of the checks that failed."""
+    return {name for name, finding in findings.items() if not finding.passed}
+
+
 def test_sound_files_pass(tmp_path: Path) -> None:
     """Nothing is found in a sound file."""
-    assert judge_rejects(stored(tmp_path, "parsed_topics", stage_records.PARSED, [TOPIC]), limit=0.2).passed
-    assert judge_tags(stored(tmp_path, "tagged_docs", stage_records.TAGGED, [DOC]), floor=0.5).passed
-    assert judge_chunks(stored(tmp_path, "chunks", stage_records.CHUNKS, [CHUNK]), window=512).passed
+    tagged = stored(tmp_path, "tagged_docs", stage_records.TAGGED, [DOC])
+    chunks = stored(tmp_path, "chunks", stage_records.CHUNKS, [CHUNK])
+    assert not torn(judge_rejects(stored(tmp_path, "parsed_topics", stage_records.PARSED, [TOPIC]), limit=0.2))
+    assert not torn(judge_tags(tagged, floor=0.5))
+    assert not torn(judge_chunks(chunks, window=512))
+    assert not torn(judge_coverage(uncovered(tagged, chunks, frozenset())[0], 1))
+    assert not torn(judge_drift(chunks, {}))
 
 
 def test_an_empty_file_passes_and_shows_zero(tmp_path: Path) -> None:
     """An instance without rows has nothing wrong with its rows; that it is empty shows in the numbers."""
     found = judge_chunks(stored(tmp_path, "chunks", stage_records.CHUNKS, []), window=512)
-    assert found.passed
-    assert found.numbers["chunks"] == 0
+    assert not torn(found)
+    assert found["chunk_window"].numbers["chunks"] == 0
 
 
 def test_too_many_rejects(tmp_path: Path) -> None:
     """One reject in four is over a limit of 20 % and is listed with its reason; under 30 % it passes."""
     items = [TOPIC, TOPIC, TOPIC, Reject("unit 3", "empty", "the file holds nothing")]
     file = stored(tmp_path, "parsed_topics", stage_records.PARSED, items)
-    found = judge_rejects(file, limit=0.2)
+    found = judge_rejects(file, limit=0.2)["rejects_bounded"]
     assert not found.passed
     assert "max_reject_share" in found.description
     assert "`unit 3`: empty: the file holds nothing" in found.texts["rejects"]
-    assert judge_rejects(file, limit=0.3).passed
+    assert not torn(judge_rejects(file, limit=0.3))
 
 
 def test_what_is_rightly_left_out_is_no_failure(tmp_path: Path) -> None:
@@ -78,34 +89,77 @@ def test_what_is_rightly_left_out_is_no_failure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("doc", "sentence"),
+    ("doc", "name", "sentence"),
     [
-        (replace(DOC, generations=("docs",)), "BROKEN: every label is one of the closed list"),  # type: ignore[arg-type]
-        (replace(DOC, evidence=()), "BROKEN: every label has evidence"),
-        (replace(DOC, generations=(), evidence=()), "BROKEN: at least 75% of the documents carry a label"),
+        (replace(DOC, generations=("docs",)), "labels_valid", "BROKEN: every label is one of the closed list"),  # type: ignore[arg-type]
+        (replace(DOC, evidence=()), "labels_valid", "BROKEN: every label has evidence"),
+        (replace(DOC, generations=(), evidence=()), "unknown_share", "BROKEN: at least 75% of the documents carry a label"),
     ],
 )
-def test_bad_tags(tmp_path: Path, doc: TaggedDoc, sentence: str) -> None:
-    """A label outside the closed list, a label without evidence and too many unknown documents are each found."""
+def test_bad_tags(tmp_path: Path, doc: TaggedDoc, name: str, sentence: str) -> None:
+    """A label outside the list, a label without evidence and too many unknown documents are each found, with a link."""
+    doc = replace(doc, topic=replace(TOPIC, key="bad.md", url="https://guide.example.org/bad"))
     file = stored(tmp_path, "tagged_docs", stage_records.TAGGED, [DOC, doc])
     found = judge_tags(file, floor=0.75)
-    assert not found.passed
-    assert sentence in found.description
+    assert torn(found) == {name}
+    assert sentence in found[name].description
+    assert "Remedy: " in found[name].description
+    assert "- [`bad.md`](https://guide.example.org/bad)" in "".join(found[name].texts.values())
 
 
 @pytest.mark.parametrize(
-    ("chunk", "sentence"),
+    ("chunk", "name"),
     [
-        (replace(CHUNK, tokens=513), "BROKEN: every chunk has 1 to 512 tokens"),
-        (replace(CHUNK, tokens=0), "BROKEN: every chunk has 1 to 512 tokens"),
-        (replace(CHUNK, contextual_header=""), "BROKEN: every chunk has a contextual header"),
-        (replace(CHUNK, content="   "), "BROKEN: no chunk is empty"),
-        (replace(CHUNK, content="```bbj\nPRINT 'CS'"), "BROKEN: no code fence is torn"),
-        (replace(CHUNK, content="````\n```\nPRINT\n```"), "BROKEN: no code fence is torn"),
+        (replace(CHUNK, tokens=513), "chunk_window"),
+        (replace(CHUNK, tokens=0), "chunk_window"),
+        (replace(CHUNK, content="   "), "chunk_window"),
+        (replace(CHUNK, contextual_header=""), "headers_present"),
+        (replace(CHUNK, content="```bbj\nPRINT 'CS'"), "fences_balanced"),
+        (replace(CHUNK, content="````\n```\nPRINT\n```"), "fences_balanced"),
+        (replace(CHUNK, overlap=4), "prose_overlap"),
     ],
 )
-def test_bad_chunks(tmp_path: Path, chunk: Chunk, sentence: str) -> None:
-    """A chunk over the window, without header, empty, or with a torn fence is found."""
-    found = judge_chunks(stored(tmp_path, "chunks", stage_records.CHUNKS, [CHUNK, chunk]), window=512)
+def test_bad_chunks(tmp_path: Path, chunk: Chunk, name: str) -> None:
+    """A chunk over the window, empty, without header, with a torn fence or too much overlap is found and listed."""
+    chunks = [
+        CHUNK,
+        *(replace(CHUNK, key=f"{n}.md", content=f"Text {n}.", tokens=20) for n in range(20)),
+        replace(chunk, url="https://x.example.org"),
+    ]
+    found = judge_chunks(stored(tmp_path, "chunks", stage_records.CHUNKS, chunks), window=512)
+    assert name in torn(found)
+    assert torn(found) <= {name, "sizes_by_type"}
+    assert "](https://x.example.org)" in found[name].texts["offenders"]
+
+
+def test_sizes_and_copies_are_shares(tmp_path: Path) -> None:
+    """One oversized chunk in five is over the tenth that may be; four copies of one text in five are over the half."""
+    sizes = [replace(CHUNK, content=f"Text {n}.", tokens=700 if n == 0 else 450) for n in range(5)]
+    assert torn(judge_chunks(stored(tmp_path, "chunks", stage_records.CHUNKS, sizes), window=1024)) == {"sizes_by_type"}
+    found = judge_chunks(stored(tmp_path, "chunks", stage_records.CHUNKS, [CHUNK] * 5), window=1024)
+    assert torn(found) == {"duplicate_share"}
+    assert found["duplicate_share"].numbers["copied"] == 4
+
+
+def test_a_lost_word_is_found(tmp_path: Path) -> None:
+    """A document whose chunks lack a word of a block is named with the word; what was found covered is not read again."""
+    lossy = replace(TOPIC, blocks=(*TOPIC.blocks, Block("table", rows=(("Channel", "Vanished"),))))
+    tagged = stored(tmp_path, "tagged_docs", stage_records.TAGGED, [replace(DOC, topic=lossy)])
+    chunks = stored(tmp_path, "chunks", stage_records.CHUNKS, [replace(CHUNK, content="PRINT 'CS' clears the screen. Channel")])
+    missing, covered, documents = uncovered(tagged, chunks, frozenset())
+    assert (missing, covered, documents) == ({"a.md": ["vanished"]}, [], 1)
+    found = judge_coverage(missing, documents)["blocks_covered"]
     assert not found.passed
-    assert sentence in found.description
+    assert found.texts["offenders"] == "- `a.md`: `vanished`"
+    assert uncovered(tagged, chunks, frozenset({"hash 0"})) == ({}, [], 1)
+
+
+def test_drift_is_a_moved_share(tmp_path: Path) -> None:
+    """When the chunks of a label go from none to a quarter, the check says so; against an equal publication it is silent."""
+    chunks = [replace(CHUNK, generations=("dwc",) if n < 30 else ("character",)) for n in range(120)]
+    file = stored(tmp_path, "chunks", stage_records.CHUNKS, chunks)
+    assert not torn(judge_drift(file, {("dwc",): 30, ("character",): 90}))
+    found = judge_drift(file, {("character",): 120})["label_drift"]
+    assert not found.passed
+    assert found.numbers["largest_move"] == 0.25
+    assert "| dwc | 0.0% | 25.0% |" in found.texts["labels"]

@@ -14,6 +14,9 @@ from bbj_pipeline.errors import ConfigurationError, RejectedInput, SchemaError
 from bbj_pipeline.records import Generation, InstanceRef
 from bbj_pipeline.retrieval import SearchConfig, Searcher, render_text
 from bbj_pipeline.stages.contract import Vector
+from bbj_pipeline.stages.duplicates import Copy
+from bbj_pipeline.stages.modernisation import DocumentId, DocumentLink, LinkGraph
+from bbj_pipeline.storage.corpus import replace_duplicates, replace_links
 from bbj_pipeline.storage.database import Database
 from bbj_pipeline.storage.publishing import PublishRow
 from bbj_pipeline_tests.fakes import CountingEmbedder
@@ -129,6 +132,16 @@ def test_hostile_queries_are_only_text(corpus: Database, query: str) -> None:
         ("w", {"limit": 0}, "the limit is 0: use 1 to 100"),
         ("w", {"limit": 101}, "the limit is 101: use 1 to 100"),
         ("w", {"generation": "web"}, "unknown generation 'web': use one of: all, character, vpro5, bbj-gui, dwc"),
+        (
+            "w",
+            {"doc_types": ["poem"]},
+            "unknown document type 'poem': use one of: api-reference, concept, example, migration, "
+            "language-reference, best-practice, version-note",
+        ),
+        ("w", {"version": "nineteen"}, "the version is 'nineteen': write it as 19 or 19.10"),
+        ("w", {"token_budget": 0}, "the token budget is 0: use 1 or more"),
+        ("w", {"neighbours": 6}, "6 neighbours were asked for: use 0 to 5"),
+        ("w", {"kinds": ["x"] * 101}, "too many kinds or sources were named: name 100 or fewer"),
         ("w", {"strict": True}, "a strict search names no generation: add one of: all, character, vpro5, bbj-gui, dwc"),
     ],
 )
@@ -156,7 +169,8 @@ def test_a_query_of_another_space_is_refused(corpus: Database) -> None:
 def test_json_shape(corpus: Database) -> None:
     """The response has the promised names, url null where there is none, and explanations only when asked for."""
     response = Searcher(corpus, EMBEDDER).search(QUESTION, generation="vpro5", limit=2).to_json()
-    assert list(response) == ["query", "generation", "hits"]
+    assert list(response) == ["query", "generation", "confidence", "hits"]
+    assert 0 < response["confidence"] <= 1
     assert (response["query"], response["generation"], len(response["hits"])) == (QUESTION, "vpro5", 2)
     first = response["hits"][0]
     score = first.pop("score")
@@ -167,6 +181,7 @@ def test_json_shape(corpus: Database) -> None:
         "kind": "mdx",
         "instance": "docs",
         "key": "vpro5-window.md",
+        "ordinal": 0,
         "title": "'WINDOW' mnemonic",
         "heading_path": ["Visual PRO/5", "GUI"],
         "contextual_header": MNEMONIC.contextual_header,
@@ -174,6 +189,9 @@ def test_json_shape(corpus: Database) -> None:
         "url": None,
         "generations": ["vpro5"],
         "doc_type": "concept",
+        "tokens": 12,
+        "deprecated": False,
+        "superseded_by": [],
     }
     assert response["hits"][1]["url"] == "https://docs.example/BBjSysGui"
     assert Searcher(corpus, EMBEDDER).search("w").to_json()["generation"] is None
@@ -186,12 +204,13 @@ def test_explain_shows_each_stage(corpus: Database) -> None:
     assert hit.explain is not None
     assert hit.explain["dense"]["rank"] == 2
     assert hit.explain["generation_score"] == 100
-    fused = (0.7 / 62 + 0.3 / (60 + hit.explain["lexical"]["rank"])) * 61
+    fused = (0.5 / 62 + 0.5 / (60 + hit.explain["lexical"]["rank"])) * 61
     assert hit.explain["fused"] == pytest.approx(fused, abs=1e-6)
-    assert hit.score == hit.explain["fused"]
+    assert hit.score == hit.explain["relevance"]
     assert response.explain is not None
     assert response.explain["dense"] == {"path": "exact", "matching": 5, "candidates": 5}
-    assert {"embed", "dense", "lexical", "fetch"} <= response.explain["milliseconds"].keys()
+    assert response.explain["lexical"]["terms"]["window"] == 2
+    assert {"embed", "filter", "dense", "lexical", "generations", "fetch", "wording"} <= response.explain["milliseconds"].keys()
 
 
 class LengthReranker:
@@ -208,7 +227,7 @@ def test_a_reranker_replaces_the_fused_relevance(corpus: Database) -> None:
     lengths = [len(hit.chunk.text) for hit in response.hits]
     assert lengths == sorted(lengths)
     assert response.hits[0].explain is not None
-    assert response.hits[0].explain["reranked"] == pytest.approx(1 / lengths[0], abs=1e-6)
+    assert response.hits[0].explain["relevance"] == pytest.approx(1 / lengths[0], abs=1e-6)
 
 
 def test_text_for_a_terminal(corpus: Database) -> None:
@@ -277,8 +296,163 @@ def test_a_hint_brings_its_own_candidates(database: Database, many: tuple[list[P
     embedder = CountingEmbedder(32, "test:8")
     nearest = _exact(rows, vectors, embedder.vector("zzz"), {"dwc", "vpro5", "all"})
     assert not any(row.chunk.key in nearest for row in rows if row.chunk.generations == ("vpro5",))
-    hits = Searcher(database, embedder).search("zzz", generation="vpro5", limit=10).hits
+    config = SearchConfig(dense_candidates=20, lexical_candidates=20)
+    hits = Searcher(database, embedder, config).search("zzz", generation="vpro5", limit=10).hits
     assert any("vpro5" in hit.chunk.generations for hit in hits)
+
+
+def test_rare_labels_return_enough_in_both_legs(database: Database) -> None:
+    """A label in 1.8 % of the chunks: every filtered search returns min(k, matching) rows, the true nearest among them."""
+    vectors = np.random.default_rng(5).standard_normal((5000, 32)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows = [
+        PublishRow(
+            chunk(f"{n:05}.md", content=f"Passage {n} of many.", generations=("vpro5",) if n % 56 == 0 else ("dwc",)), vector
+        )
+        for n, vector in enumerate(vectors)
+    ]
+    put(database, rows, "1", dimension=32)
+    embedder = CountingEmbedder(32, "test:8")
+    searcher = Searcher(database, embedder, SearchConfig(lexical_weight=0, preference_weight=0, target_weight=0))
+    for query in ("passage", "zzz"):
+        for limit, expected in ((20, 20), (100, 90)):
+            hits = searcher.search(query, generation="vpro5", strict=True, limit=limit).hits
+            truth = _exact(rows, vectors, embedder.vector(query), {"vpro5"}, limit)
+            assert len(hits) == expected
+            assert {hit.chunk.key for hit in hits} == truth
+
+
+def test_search_connections_keep_custom_plans(corpus: Database) -> None:
+    """However often a search is repeated, no statement is prepared, so no generic plan can replace the filtered one."""
+    searcher = Searcher(corpus, EMBEDDER)
+    for _ in range(10):
+        searcher.search(QUESTION, generation="dwc", strict=True)
+    with corpus.connection() as connection:
+        assert connection.execute("select count(*) from pg_prepared_statements").fetchone() == (0,)
+
+
+@pytest.fixture
+def versions(database: Database) -> Database:
+    """Chunks of one document that came with different versions, one deprecated, one no longer valid, one without a version."""
+    told: dict[str, dict[str, Any]] = {
+        "old.md": {"since_version": "6.00"},
+        "new.md": {"since_version": "19.10"},
+        "newest.md": {"since_version": "BBj 24.00"},
+        "gone.md": {"deprecated_in": "12.0"},
+        "invalid.md": {"still_valid": False, "superseded_by": ["new.md"]},
+        "any.md": {},
+    }
+    rows = [
+        PublishRow(
+            chunk(key, content=f"window {key}", metadata=metadata, doc_type="example" if key == "any.md" else "concept"),
+            unit(1),
+        )
+        for key, metadata in told.items()
+    ]
+    put(database, rows, "1")
+    return database
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, {"old", "new", "newest", "gone", "invalid", "any"}),
+        ({"version": "19"}, {"old", "new", "gone", "invalid", "any"}),
+        ({"version": "19.00"}, {"old", "gone", "invalid", "any"}),
+        ({"version": "19.10", "current": True}, {"old", "new", "any"}),
+        ({"doc_types": ["example"]}, {"any"}),
+        ({"sources": ["mdx/docs"], "current": True}, {"old", "new", "newest", "any"}),
+        ({"sources": ["mdx/other"]}, set()),
+    ],
+)
+def test_filters_by_version_deprecation_type_and_source(
+    versions: Database, options: dict[str, Any], expected: set[str]
+) -> None:
+    """Each filter admits exactly its chunks in both legs; a chunk without a version is of every version."""
+    hits = Searcher(versions, EMBEDDER).search("window", limit=20, **options).hits
+    assert {hit.chunk.key.removesuffix(".md") for hit in hits} == expected
+
+
+def test_deprecated_hits_are_marked(versions: Database) -> None:
+    """A hit says that it is deprecated or invalid, in which version, and what stands in its place."""
+    hits = {hit.chunk.key: hit.to_json() for hit in Searcher(versions, EMBEDDER).search("window", limit=20).hits}
+    assert {key for key, hit in hits.items() if hit["deprecated"]} == {"gone.md", "invalid.md"}
+    assert hits["gone.md"]["deprecated_in"] == "12.0"
+    assert hits["invalid.md"]["superseded_by"] == ["new.md"]
+
+
+def test_equal_texts_are_shown_once(database: Database) -> None:
+    """Boilerplate with many copies takes one place, which names the others; a search may be told other groups."""
+    copies = [PublishRow(chunk(f"{n}.md", content="Subscribe to our letter."), unit(1, 0.1)) for n in range(8)]
+    put(database, [*copies, PublishRow(chunk("real.md", content="A letter field."), unit(1))], "1")
+    hits = Searcher(database, EMBEDDER).search("letter", limit=5).hits
+    assert len(hits) == 2
+    assert {len(hit.copies) for hit in hits} == {0, 7}
+    assert len(Searcher(database, EMBEDDER, groups=lambda chunks: {}).search("letter", limit=5).hits) == 5
+
+
+def test_near_duplicates_are_shown_as_the_preferred_one(database: Database) -> None:
+    """A copy that ranks higher gives its place to the chunk it is a copy of, and is named there as an alternate."""
+    rows = [
+        PublishRow(chunk("built.html.md", content="Open a window today."), unit(1)),
+        PublishRow(chunk("source.md", content="Open a window."), unit(1, 0.2)),
+    ]
+    put(database, rows, "1")
+    built, source = (row.chunk.chunk_id(InstanceRef("mdx", "docs")) for row in rows)
+    before = Searcher(database, EMBEDDER).search("open a window today", limit=5).hits
+    assert [hit.chunk.id for hit in before] == [built, source]
+    replace_duplicates(database, [Copy(built, source, 0.9)], [])
+    (hit,) = Searcher(database, EMBEDDER).search("open a window today", limit=5).hits
+    assert (hit.chunk.id, [copy.id for copy in hit.copies], hit.score) == (source, [built], before[0].score)
+
+
+def test_a_legacy_hit_leads_to_its_modern_equivalent(corpus: Database) -> None:
+    """A document that is superseded carries the link, title and note of what supersedes it; the other one links back."""
+    old, new = (DocumentId("mdx", "docs", item.key) for item in (MNEMONIC, ADD_WINDOW))
+    graph = LinkGraph((DocumentLink(old, "superseded_by", new, "curated", "since BBj 1.0"),), ())
+    replace_links(corpus, graph, {old: (MNEMONIC.title, None), new: (ADD_WINDOW.title, ADD_WINDOW.url)})
+    hits = {hit.chunk.key: hit for hit in Searcher(corpus, EMBEDDER).search(QUESTION, generation="vpro5").hits}
+    assert hits[MNEMONIC.key].to_json()["links"] == [
+        {
+            "relation": "superseded_by",
+            "kind": "mdx",
+            "instance": "docs",
+            "key": "BBjSysGui.md",
+            "title": "addWindow",
+            "url": "https://docs.example/BBjSysGui",
+            "note": "since BBj 1.0",
+        }
+    ]
+    assert [link.relation for link in hits[ADD_WINDOW.key].links] == ["supersedes"]
+    assert hits[LOOP.key].links == ()
+    page = render_text(Searcher(corpus, EMBEDDER).search(QUESTION, generation="vpro5"))
+    assert "superseded by addWindow (https://docs.example/BBjSysGui): since BBj 1.0" in page
+
+
+def test_neighbours_stand_around_a_hit(database: Database) -> None:
+    """The chunks before and after a hit come with it in order, at the edge of a document fewer."""
+    rows = [PublishRow(chunk("a.md", n, f"part{n} of a text"), unit(1, n)) for n in range(5)]
+    put(database, [*rows, PublishRow(chunk("b.md", 3, "elsewhere"), unit(-1))], "1")
+    searcher = Searcher(database, EMBEDDER, SearchConfig(dense_weight=0))
+    hit = searcher.search("part3", neighbours=2).hits[0]
+    assert [near.content.split()[0] for near in hit.neighbours] == ["part1", "part2", "part4"]
+    assert [near["ordinal"] for near in hit.to_json()["neighbours"]] == [1, 2, 4]
+
+
+def test_a_token_budget_bounds_the_passages(corpus: Database) -> None:
+    """The passages together have at most the tokens asked for."""
+    hits = Searcher(corpus, EMBEDDER).search(QUESTION, token_budget=30).hits
+    assert [hit.chunk.tokens for hit in hits] == [12, 12]
+
+
+def test_a_confident_search_gives_nothing_rather_than_noise(corpus: Database) -> None:
+    """Asked to be confident, a question that nothing answers has no hits, and says how sure it was; else it has the nearest."""
+    searcher = Searcher(corpus, EMBEDDER, SearchConfig(confidence_floor=0.5))
+    nothing = searcher.search("okta saml kubernetes login", confident=True)
+    assert nothing.hits == ()
+    assert nothing.confidence < 0.5
+    assert len(searcher.search("okta saml kubernetes login").hits) == 5
+    assert searcher.search(QUESTION, confident=True).hits
 
 
 def test_retrieval_runs_without_dagster() -> None:

@@ -12,6 +12,7 @@ from bbj_pipeline.records import GENERATIONS, Generation
 from bbj_pipeline.retrieval.fusion import fuse
 from bbj_pipeline.retrieval.generation import adjusted, generation_score
 from bbj_pipeline.stages.identifiers import MAX_IDENTIFIERS, identifiers
+from bbj_pipeline.stages.terms import MAX_TERMS, identifier_terms, terms
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,49 @@ from bbj_pipeline.stages.identifiers import MAX_IDENTIFIERS, identifiers
 def test_identifiers_are_found_whole_and_in_parts(text: str, expected: set[str]) -> None:
     """Each kind of identifier of the language is kept whole and by its parts; prose gives none."""
     assert set(identifiers(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("BBjSysGui.addWindow()", ["bbjsysgui.addwindow", "bbjsysgui", "bbj", "sys", "gui", "addwindow", "add", "window"]),
+        ("PROCESS_EVENTS", ["process_events", "process", "event"]),
+        ("--dry-run", ["--dry-run", "dry", "run"]),
+        ("!COMPAT", ["!compat", "compat"]),
+        ("ERR_CONNECTION_REFUSED", ["err_connection_refused", "err", "connection", "refused"]),
+        ("PRINT (sysgui)'WINDOW'(10,10)", ["print", "sysgui", "'window'", "window", "10", "10"]),
+        (
+            "A$ bbj-gui config.bbx 19.10",
+            ["a$", "a", "bbj-gui", "bbj", "gui", "config.bbx", "config", "bbx", "19.10", "19", "10"],
+        ),
+        ("getWindows", ["getwindows", "getwindow", "get", "window"]),
+        ("Windows, entries; classes. Über 3D 4MB", ["window", "entry", "classe", "über", "3d", "4mb"]),
+        ("isn't is bus class", ["isn", "t", "is", "bus", "class"]),
+    ],
+)
+def test_terms_are_words_and_identifiers_whole_and_in_parts(text: str, expected: list[str]) -> None:
+    """Words in lower case without a plural's ending; identifiers whole as they are written, then by their parts."""
+    assert terms(text) == expected
+
+
+@given(st.text(max_size=400))
+def test_terms_are_bounded_and_the_same_on_both_sides(text: str) -> None:
+    """Whatever the text: never empty, lower case, of bounded length; an identifier written whole is among them."""
+    found = terms(text)
+    assert all(0 < len(term) <= 100 * 3 and term == term.lower() for term in found)
+    assert terms(text) == found
+    assert {name for name in identifier_terms(text) if len(name) <= 100} <= set(found)
+
+
+def test_terms_of_a_long_text_are_cut() -> None:
+    """Counts and lengths fit two bytes, whatever stands in a document."""
+    assert len(terms("a " * 100_000)) == MAX_TERMS
+
+
+def test_a_word_and_its_plural_meet_whatever_their_case() -> None:
+    """What is asked in lower case finds what is written as a name, and the other way round."""
+    for asked, written in (("processevents", "processEvents"), ("window", "Windows"), ("setCallbacks", "setcallbacks")):
+        assert set(terms(asked)) & set(terms(written))
 
 
 @given(st.text(max_size=400))
@@ -59,6 +103,7 @@ def test_a_megabyte_of_anything_takes_no_time(text: str) -> None:
     """No input makes the search for identifiers slow."""
     start = time.process_time()
     identifiers(text)
+    terms(text)
     assert time.process_time() - start < 3
 
 

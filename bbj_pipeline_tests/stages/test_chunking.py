@@ -126,6 +126,25 @@ def test_a_long_member_repeats_its_signature_in_the_header() -> None:
     assert {part.contextual_header for part in rest} == {"BBjControl > setText > setText(string text!)"}
 
 
+def test_sections_of_a_reference_that_are_no_members_are_packed() -> None:
+    """A small section with a name in words is text like other text; one named like a method or constant stands alone."""
+    doc = make_doc(
+        heading("Messages", 2),
+        heading("Async messages", 3),
+        paragraph(20),
+        heading("Parameters", 3),
+        paragraph(20, 50),
+        heading("ON_CLOSE", 3),
+        paragraph(20, 100),
+        heading("void open(int x)", 3),
+        paragraph(20, 150),
+        doc_type="api-reference",
+        title="BBjWindow",
+    )
+    headers = [part.contextual_header for part in chunk(doc, WordTokenizer())]
+    assert headers == [f"BBjWindow > Messages{member}" for member in ("", " > ON_CLOSE", " > void open(int x)")]
+
+
 def test_overloads_are_one_method() -> None:
     """Sections that repeat a member's heading are its overloads: one chunk, each signature and each description once."""
     doc = make_doc(
@@ -292,4 +311,4 @@ def test_search_metadata_is_carried_and_bulk_is_not(name: str) -> None:
     (only,) = chunk(make_doc(Block("paragraph", "Text."), metadata=metadata), WordTokenizer())
     assert only.metadata[name] == "x"
     assert len(only.metadata["keywords"]) == 24
-    assert set(only.metadata) == {name, "keywords"}
+    assert set(only.metadata) - {"section_path"} == {name, "keywords", "related"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -15,6 +14,7 @@ from bbj_pipeline.settings import Settings
 from bbj_pipeline.stages.chunking import chunk
 from bbj_pipeline_tests.fakes import WordTokenizer
 from bbj_pipeline_tests.stages.documents import make_doc, own_content, tagged_docs, words_of
+from benchmarks.chunk_checks import fences_are_balanced
 
 
 class ByteTokenizer:
@@ -40,27 +40,11 @@ class UnevenTokenizer:
 pytestmark = pytest.mark.timeout(900)  # shrinking may take five minutes, and what it finds is the message
 
 TOKENIZERS = [WordTokenizer(512), WordTokenizer(64), ByteTokenizer(), UnevenTokenizer(), load_tokenizer(Settings())]
-_FENCE = re.compile(r"^(?:[ \t]*(?:>[ \t]*)*)(`{3,}|~{3,})(.*)$")
 # Documents of hundreds of words are slow to draw; the profile says how many (conftest: "quick", or "long" by option).
 DOCUMENTS = settings(
     max_examples=max(25, settings.default.max_examples // 4),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-
-
-def fences_are_balanced(content: str) -> bool:
-    """Read fences as CommonMark does: a fence is closed by one of its kind that is at least as long and has no info string."""
-    opened: str | None = None
-    for line in content.split("\n"):
-        found = _FENCE.match(line)
-        if found is None:
-            continue
-        ticks, info = found.groups()
-        if opened is None:
-            opened = ticks
-        elif ticks[0] == opened[0] and len(ticks) >= len(opened) and not info.strip():
-            opened = None
-    return opened is None
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda item: item.name)
@@ -113,6 +97,21 @@ def test_overlap_is_bounded_and_really_repeats(tokenizer, doc: TaggedDoc) -> Non
         elif not any(block.type == "table" for block in doc.topic.blocks):
             headings = {word for block in doc.topic.blocks if block.type == "heading" for word in words_of(block.text)}
             assert shared <= headings
+
+
+@pytest.mark.parametrize("tokenizer", [*TOKENIZERS[:3], TOKENIZERS[4]], ids=lambda item: item.name)
+@DOCUMENTS
+@given(doc=tagged_docs(largest=40))
+def test_headers_are_bounded_counted_and_without_stutter(tokenizer, doc: TaggedDoc) -> None:
+    """A header has at most 48 tokens or a quarter of the window, names nothing twice, and is part of the count."""
+    limit = min(48, tokenizer.window // 4)
+    special = tokenizer.count([""])[0]
+    for item in chunk(doc, tokenizer):
+        parts = [part.casefold() for part in item.contextual_header.split(" > ")]
+        assert len(set(parts)) == len(parts)
+        assert tokenizer.count([item.contextual_header])[0] - special <= limit
+        assert item.embedding_text == f"{item.contextual_header}: {item.content}"
+        assert item.tokens == tokenizer.count([item.embedding_text])[0]
 
 
 @DOCUMENTS

@@ -12,9 +12,11 @@ from bbj_pipeline.orchestration.steps.workplace import Workplace
 from bbj_pipeline.records import WITHDRAWN_CODES
 from bbj_pipeline.stages.chunking import CHUNKER_VERSION
 from bbj_pipeline.stages.contract import Embedder
+from bbj_pipeline.stages.embedding import EMBED_VERSION
 from bbj_pipeline.stages.tagging import TAGGER_VERSION
 from bbj_pipeline.storage import stage_records
 from bbj_pipeline.storage.database import Database
+from bbj_pipeline.storage.diffs import Diff
 from bbj_pipeline.storage.publishing import PublishRow, publish
 from bbj_pipeline.storage.stage_files import StageFile
 from bbj_pipeline.storage.stage_units import read_rows
@@ -28,6 +30,7 @@ class PublishOutcome:
     """What a publication changed.
 
     ``withheld`` are the keys of documents whose deletion waits, ``kept`` those that are served as they were before they broke.
+    With the status ``held``, ``publication_id`` holds this content back since it brought ``rolled_back_to`` back.
     """
 
     status: str
@@ -35,13 +38,22 @@ class PublishOutcome:
     counts: Mapping[str, int]
     withheld: tuple[str, ...]
     kept: tuple[str, ...]
+    diff: Diff
+    rolled_back_to: int | None
 
 
 def publish_chunks(
-    at: Workplace, chunks: StageFile, embeddings: StageFile, database: Database, embedder: Embedder
+    at: Workplace,
+    chunks: StageFile,
+    embeddings: StageFile,
+    database: Database,
+    embedder: Embedder,
+    *,
+    approve_deletions: bool = False,
 ) -> PublishOutcome:
-    """Publish one instance; an input that is already published writes nothing.
+    """Publish one instance; an input that is already published, or that was rolled away, writes nothing.
 
+    ``approve_deletions`` lets this one publication delete what the deletion guard would withhold.
     A document that was rejected, unless its authors withdrew it, or of which a chunk has no usable vector, is broken and not
     gone: its earlier rows stay served.
     """
@@ -59,9 +71,12 @@ def publish_chunks(
             "parser": at.instance.source.parser_version,
             "tagger": TAGGER_VERSION,
             "chunker": CHUNKER_VERSION,
+            "embedder": EMBED_VERSION,
         },
+        content_version=chunks.info.data_version,
         complete=embeddings.info.complete,
         broken={*_broken(at.store.find(at.instance.ref, PARSED_TOPICS)), *_broken(chunks), *unusable},
+        approve_deletions=approve_deletions,
     )
     counts = {
         "inserted": result.inserted,
@@ -70,7 +85,15 @@ def publish_chunks(
         "unchanged": result.unchanged,
         "documents_deleted": result.documents_deleted,
     }
-    return PublishOutcome(result.status, result.publication_id, counts, tuple(result.withheld), tuple(result.kept))
+    return PublishOutcome(
+        status=result.status,
+        publication_id=result.publication_id,
+        counts=counts,
+        withheld=result.withheld,
+        kept=result.kept,
+        diff=result.diff,
+        rolled_back_to=result.rolled_back_to,
+    )
 
 
 def _broken(file: StageFile | None) -> Iterator[str]:

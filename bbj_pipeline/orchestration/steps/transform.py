@@ -16,6 +16,7 @@ from bbj_pipeline.records import Chunk, RawDocument, Reject, TaggedDoc, Topic, c
 from bbj_pipeline.stages.chunking import CHUNKER_VERSION, chunk
 from bbj_pipeline.stages.contract import Tokenizer
 from bbj_pipeline.stages.generations.overrides import Overrides, load_overrides
+from bbj_pipeline.stages.modernisation import FACTS_VERSION, with_facts
 from bbj_pipeline.stages.tagging import TAGGER_VERSION, tag
 from bbj_pipeline.storage import stage_records
 from bbj_pipeline.storage.stage_files import StageFile
@@ -63,7 +64,7 @@ def parse_raw(at: Workplace, raw_export: StageFile) -> StepResult:
 
 
 def tag_topics(at: Workplace, parsed_topics: StageFile) -> StepResult:
-    """Give every topic its generations with evidence, and its document type.
+    """Give every topic its generations with evidence, its document type, and what it says of versions and successors.
 
     Overrides that fit no document are logged as a warning: they are misspelled, or about documents that are gone.
     """
@@ -78,13 +79,18 @@ def tag_topics(at: Workplace, parsed_topics: StageFile) -> StepResult:
             yield unit
 
     def compute(topic: Topic) -> Iterable[tuple[str, TaggedDoc | Reject]]:
-        yield topic.key, tag(topic, default_generations=hint, default_doc_type=doc_type, overrides=overrides)
+        yield (
+            topic.key,
+            tag(with_facts(topic), default_generations=hint, default_doc_type=doc_type, overrides=overrides),
+        )
 
     result = map_units(
         at,
         stage=TAGGED_DOCS,
         upstream=parsed_topics,
-        stage_version=content_hash([TAGGER_VERSION, list(hint), doc_type, *([overrides] if overrides.items else [])]),
+        stage_version=content_hash(
+            [TAGGER_VERSION, FACTS_VERSION, list(hint), doc_type, *([overrides] if overrides.items else [])]
+        ),
         codec=stage_records.TAGGED,
         units=units,
         compute=compute,

@@ -23,7 +23,8 @@ class Metrics:
     """Counters of one service in a registry of its own; ``pending`` tells the work that runs or waits."""
 
     def __init__(self, pending: Callable[[], int]) -> None:
-        disable_created_metrics()  # a second series for each counter, with the time it began
+        # else each counter has a second series, with the time it began
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # not annotated in the library
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         self.requests = Counter(

@@ -12,11 +12,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from bbj_pipeline.records import GENERATIONS, DocType, Generation, clean_text
-from bbj_pipeline.retrieval.search import MAX_LIMIT, MAX_QUERY_CHARACTERS
+from bbj_pipeline.retrieval.request import MAX_FILTERS, MAX_LIMIT, MAX_NEIGHBOURS, MAX_QUERY_CHARACTERS
 from bbj_pipeline.sources.registry import source_kinds
 
 __all__ = [
-    "MAX_AROUND",
     "Answer",
     "ChunkDetail",
     "FeedbackBody",
@@ -32,8 +31,6 @@ __all__ = [
     "Stats",
 ]
 
-MAX_AROUND = 5
-"""Neighbours on each side of a chunk at most."""
 MAX_COMMENT = 2000
 CHUNK_ID = r"^[0-9a-f]{32}$"
 
@@ -86,7 +83,16 @@ Comment = Annotated[
     WithJsonSchema({"type": "string", "maxLength": MAX_COMMENT, "pattern": r"^[^\u0000]*$"}),
 ]
 Kind = Annotated[str, AfterValidator(_known_kind), WithJsonSchema({"type": "string", "enum": list(source_kinds())})]
+Source = Annotated[
+    str,
+    Field(max_length=200),
+    AfterValidator(_without_nul),
+    WithJsonSchema({"type": "string", "maxLength": 200, "pattern": r"^[^\u0000]*$"}),
+]
+Version = Annotated[str, Field(pattern=r"^[0-9]{1,4}(\.[0-9]{1,2})?$")]
 Whole = Annotated[int, BeforeValidator(_whole)]
+# Bounds outside of "or null", or after the validator, would not reach the schema.
+Budget = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)]
 ChunkId = Annotated[str, Field(pattern=CHUNK_ID, examples=[_EXAMPLE_ID])]
 
 
@@ -119,7 +125,28 @@ class Question(_Asked):
         max_length=20,
         description="Only these source kinds, for example 'javadoc' for API signatures; empty means all.",
     )
+    sources: list[Source] = Field(
+        default_factory=list,
+        max_length=MAX_FILTERS,
+        description="Only these instances, written kind/instance; empty means all.",
+    )
+    doc_types: list[DocType] = Field(
+        default_factory=list, max_length=20, description="Only these types of passage, for example 'example'; empty means all."
+    )
+    version: Version | None = Field(
+        default=None, description="The developer's BBj version, 19 or 19.10: leaves out what came later.", examples=["19.10"]
+    )
+    current: bool = Field(default=False, description="Leave out what is deprecated or no longer valid.")
     limit: Whole = Field(default=5, ge=1, le=MAX_LIMIT, description="Hits at most.")
+    token_budget: Budget | None = Field(
+        default=None, description="Tokens of the embedding model that all passages may have together."
+    )
+    neighbours: Whole = Field(
+        default=0, ge=0, le=MAX_NEIGHBOURS, description="Passages before and after each hit to return with it."
+    )
+    confident: bool = Field(
+        default=False, description="Nothing rather than noise: no hits when the documentation does not seem to have the answer."
+    )
 
     @property
     def options(self) -> dict[str, Any]:
@@ -158,6 +185,10 @@ class Hit(_Told):
     url: str | None = Field(description="Where the passage stands on the public site, if it does.")
     generations: list[Generation] = Field(description="Empty means unknown.")
     doc_type: DocType
+    deprecated: bool = Field(description="A version deprecated it, or its authors no longer hold it valid.")
+    superseded_by: list[str] = Field(description="Documents that take its place.")
+    copies: list[dict[str, str]] | None = Field(default=None, description="Where the same text stands as well.")
+    neighbours: list[dict[str, Any]] | None = Field(default=None, description="Passages around it, when asked for.")
     explain: dict[str, Any] | None = None
 
 
@@ -166,6 +197,7 @@ class Answer(_Told):
 
     query: str
     generation: Generation | None
+    confidence: float = Field(description="0 to 1: how well the best hits fit the question.")
     hits: list[Hit]
     explain: dict[str, Any] | None = None
 
@@ -175,6 +207,7 @@ class Answer(_Told):
                 {
                     "query": "How do I create a window?",
                     "generation": "dwc",
+                    "confidence": 0.62,
                     "hits": [
                         {
                             "rank": 1,
@@ -190,6 +223,8 @@ class Answer(_Told):
                             "url": None,
                             "generations": ["bbj-gui", "dwc"],
                             "doc_type": "api-reference",
+                            "deprecated": False,
+                            "superseded_by": [],
                         }
                     ],
                 }
@@ -254,7 +289,7 @@ class Opening(_Asked):
     """What an agent opens."""
 
     chunk_id: ChunkId = Field(description="The chunk id of a hit: 32 hexadecimal digits.")
-    neighbours: Whole = Field(default=1, ge=0, le=MAX_AROUND, description="Passages to show before and after it.")
+    neighbours: Whole = Field(default=1, ge=0, le=MAX_NEIGHBOURS, description="Passages to show before and after it.")
 
 
 class FeedbackBody(_Asked):

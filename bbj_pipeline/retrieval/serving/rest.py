@@ -10,11 +10,11 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.responses import JSONResponse
 
 from bbj_pipeline import __version__
+from bbj_pipeline.retrieval.request import MAX_NEIGHBOURS
 from bbj_pipeline.retrieval.serving.asgi import notes
 from bbj_pipeline.retrieval.serving.metrics import Metrics
 from bbj_pipeline.retrieval.serving.models import (
     CHUNK_ID,
-    MAX_AROUND,
     Answer,
     ChunkDetail,
     FeedbackBody,
@@ -73,7 +73,9 @@ def create_router(service: Service, metrics: Metrics, *, log_queries: bool) -> A
     @router.get("/chunks/{chunk_id}", response_model=ChunkDetail, responses=_ASKING | _problems(404), tags=["search"])
     async def chunk(
         chunk_id: Annotated[str, Path(pattern=CHUNK_ID, description="The id of a hit.")],
-        neighbours: Annotated[int, Query(ge=0, le=MAX_AROUND, description="Chunks before and after it to return as well.")] = 0,
+        neighbours: Annotated[
+            int, Query(ge=0, le=MAX_NEIGHBOURS, description="Chunks before and after it to return as well.")
+        ] = 0,
     ) -> dict[str, Any]:
         """Open a chunk: its text, where it comes from, and what stands around it in its document."""
         return await service.chunk(chunk_id, neighbours=neighbours)

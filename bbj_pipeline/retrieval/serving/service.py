@@ -6,7 +6,6 @@ Knows neither HTTP nor MCP. Questions and answers are the models of ``models``; 
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +17,8 @@ from bbj_pipeline.settings import Settings
 from bbj_pipeline.stages.contract import Embedder
 from bbj_pipeline.storage.database import Database
 from bbj_pipeline.storage.feedback import Feedback, add_feedback, add_gap
-from bbj_pipeline.storage.publications import InstanceStatus
 from bbj_pipeline.storage.publications import status as published
-from bbj_pipeline.storage.served import ServedCounts, count_served, fetch_served_chunk, missing_migrations, served_space
+from bbj_pipeline.storage.served import count_served, fetch_served_chunk, missing_migrations, served_space
 from bbj_pipeline.storage.spaces import Space
 
 __all__ = ["Service"]
@@ -46,8 +44,6 @@ class Service:
         )
         # Readiness is asked for when the service is busy, too: it does not queue behind searches.
         self._checks = Workers(threads=1, queue=16, seconds=settings.request_seconds, name="bbj-health")
-        self._counted: tuple[tuple[int, ...], ServedCounts] | None = None
-        self._counting = threading.Lock()
 
     def warm(self) -> None:
         """Load the model, so that the first question is as fast as the next; raises ``ModelError`` when there is none."""
@@ -87,7 +83,7 @@ class Service:
     def _note_gap(self, answer: dict[str, Any]) -> None:
         """Count a question with a weak answer for the writers; whoever asked gets his answer even when that fails."""
         hits = answer["hits"]
-        strength = _strength(answer)
+        strength = answer["confidence"]
         if hits and strength >= self._settings.gap_floor:
             return
         try:
@@ -107,8 +103,8 @@ class Service:
     def _stats(self) -> dict[str, Any]:
         with self._database.snapshot(timeout=READ_SECONDS) as connection:
             space = served_space(connection)
+            counts = count_served(connection, space)
         rows = [row for row in published(self._database) if row.space_id == space.id]
-        counts = self._counts(space, rows)
         return {
             "fingerprint": space.fingerprint,
             "dimension": space.dimension,
@@ -126,15 +122,6 @@ class Service:
             "generations": dict(counts.generations),
             "doc_types": dict(counts.doc_types),
         }
-
-    def _counts(self, space: Space, rows: list[InstanceStatus]) -> ServedCounts:
-        """Count once a publication: counting reads every chunk."""
-        state = (space.id, *sorted(row.publication_id for row in rows))
-        with self._counting:
-            if self._counted is None or self._counted[0] != state:
-                with self._database.snapshot(timeout=READ_SECONDS) as connection:
-                    self._counted = (state, count_served(connection))
-            return self._counted[1]
 
     def _feedback(self, body: FeedbackBody) -> int:
         number = add_feedback(self._database, Feedback(**body.model_dump()))
@@ -175,12 +162,6 @@ class Service:
         parts = {name: _part(check) for name, check in
                  (("database", database), ("schema", schema), ("space", space), ("model", model))}  # fmt: skip
         return Readiness(ok=all(part.ok for part in parts.values()), **parts)
-
-
-def _strength(answer: dict[str, Any]) -> float:
-    """Return how sure the search is of its answer, 0 to 1: its confidence where it states one, else the best hit's score."""
-    best = max((hit["score"] for hit in answer["hits"]), default=0.0)
-    return float(answer.get("confidence", best))
 
 
 def _part(check: Callable[[], str]) -> Part:

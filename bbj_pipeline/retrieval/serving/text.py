@@ -48,7 +48,9 @@ def _hit(hit: Mapping[str, Any]) -> str:
     lines = [f"[{hit['rank']}] {hit['contextual_header'] or hit['title']}", _citation(hit)]
     if hit.get("superseded_by"):
         lines.append(f"Superseded by: {', '.join(hit['superseded_by'])}")
-    return "\n".join([*lines, "", hit["content"]])
+    around = hit.get("neighbours") or []
+    nearby = "".join(f"\n\n(nearby, chunk id {near['id']}) {near['content']}" for near in around)
+    return "\n".join([*lines, "", hit["content"] + nearby])
 
 
 def _citation(chunk: Mapping[str, Any]) -> str:

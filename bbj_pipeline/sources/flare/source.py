@@ -105,7 +105,7 @@ def _topic(key: str, content: bytes, layout: Layout, needs: Needs, titles: Title
     folders = posixpath.dirname(key.removeprefix(content_root))
     metadata: dict[str, Any] = {"section_path": [folder.replace("_", " ") for folder in folders.split("/") if folder]}
     if project is not None:
-        metadata |= {"content_root": content_root, "project_root": project.root}
+        metadata |= {"content_root": content_root, "project_root": project.root, "in_toc": place is not None}
     if place is not None:
         metadata["section_path"] = place.paths[0]
         metadata |= {"other_section_paths": place.paths[1:]} if len(place.paths) > 1 else {}

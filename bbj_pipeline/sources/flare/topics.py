@@ -20,7 +20,7 @@ from bbj_pipeline.sources.flare.profile import FLARE
 from bbj_pipeline.sources.flare.project import possible_keys
 from bbj_pipeline.sources.flare.variables import read_variables, substitute
 from bbj_pipeline.sources.folder import public_url_of
-from bbj_pipeline.sources.markup import MarkupError, parse_document, text_of, to_blocks
+from bbj_pipeline.sources.markup import MarkupError, links_of, parse_document, text_of, to_blocks
 
 __all__ = ["file_title", "own_title", "parse_topic", "variables_of"]
 
@@ -145,6 +145,8 @@ def _metadata(root: etree._Element, findings: Findings, raw: RawDocument) -> dic
         "inline_conditions": list(dict.fromkeys(findings.inline_conditions)),
         "warnings": list(dict.fromkeys(findings.warnings)),
         "other_section_paths": raw.metadata.get("other_section_paths", ()),
+        "in_toc": raw.metadata.get("in_toc"),
+        "links": links_of(root),
     }
     return {name: value for name, value in values.items() if value or value is False}
 

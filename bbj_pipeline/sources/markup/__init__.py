@@ -5,6 +5,7 @@ What is peculiar to a format (Docusaurus, WordPress, Flare) is a ``MarkupProfile
 
 from bbj_pipeline.sources.markup.code import code_text, language_of, text_of
 from bbj_pipeline.sources.markup.encoding import Decoded, decode
+from bbj_pipeline.sources.markup.links import links_of
 from bbj_pipeline.sources.markup.parsing import (
     ENTITIES,
     MAX_DEPTH,
@@ -30,6 +31,7 @@ __all__ = [
     "code_text",
     "decode",
     "language_of",
+    "links_of",
     "parse_document",
     "parse_fragment",
     "refuse_entities",

@@ -33,9 +33,12 @@ class Site:
         return "/".join(paths.docs_root(key)) in self.sidebars
 
     def place(self, key: str, front_matter: Mapping[str, Any]) -> dict[str, Any]:
-        """Return metadata: ``section_path``, and ``route`` where versions decide under which path documents are published."""
+        """Return metadata: ``section_path``, ``in_toc`` (false) where a sidebar file leaves the document out, and ``route``
+        where versions decide under which path documents are published."""
         root = paths.docs_root(key)
         metadata: dict[str, Any] = {"section_path": [*self._version(root), *self._sections(key, root, front_matter)]}
+        if not self._in_toc(key, root, front_matter):
+            metadata["in_toc"] = False
         if self.versions and root:
             version = root[1].removeprefix("version-") if len(root) > 1 else "next"
             metadata["route"] = "docs" if version == self.versions[0] else f"docs/{version}"
@@ -43,6 +46,13 @@ class Site:
 
     def _version(self, root: tuple[str, ...]) -> tuple[str, ...]:
         return (f"Version {root[1].removeprefix('version-')}",) if len(root) > 1 else ()
+
+    def _in_toc(self, key: str, root: tuple[str, ...], front_matter: Mapping[str, Any]) -> bool:
+        """Say whether a sidebar shows the document; a site without a sidebar file shows all of its documents."""
+        sidebars = self.sidebars.get("/".join(root))
+        if sidebars is None or paths.document_id(key, front_matter) in sidebars.documents:
+            return True
+        return sidebars.folder_of("/".join(key.split("/")[len(root) : -1])) is not None
 
     def _sections(self, key: str, root: tuple[str, ...], front_matter: Mapping[str, Any]) -> tuple[str, ...]:
         by_folder = paths.section_path(key, self.labels)

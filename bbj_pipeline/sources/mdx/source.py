@@ -14,7 +14,7 @@ from typing import Any
 from bbj_pipeline.records import Block, RawDocument, Reject, Topic, Unfetched
 from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source, SourceOptions, existing_folder
 from bbj_pipeline.sources.folder import public_url_of, read_folder
-from bbj_pipeline.sources.markup import MarkupError, parse_fragment, to_blocks
+from bbj_pipeline.sources.markup import MarkupError, links_of, parse_fragment, to_blocks
 from bbj_pipeline.sources.mdx import paths
 from bbj_pipeline.sources.mdx.frontmatter import FrontMatter, FrontMatterError, document_metadata, split_front_matter
 from bbj_pipeline.sources.mdx.render import Rendered, render
@@ -79,6 +79,8 @@ class MdxSource(Source[MdxOptions]):
         metadata = document_metadata(front_matter)
         if encoding != "utf-8":
             metadata["encoding"] = encoding
+        if "in_toc" in raw.metadata:
+            metadata["in_toc"] = raw.metadata["in_toc"]
         try:
             blocks = _blocks(raw, front_matter, read, metadata)
         except RecursionError:
@@ -175,7 +177,10 @@ def _blocks(raw: RawDocument, front_matter: FrontMatter, read: ReadResource, met
     html = render(front_matter.body, rendered, mdx=raw.key.lower().endswith(".mdx"))
     if missing:
         metadata["missing_partials"] = missing
-    return to_blocks(parse_fragment(html), rendered.profile)
+    root = parse_fragment(html)
+    if links := links_of(root):
+        metadata["links"] = links
+    return to_blocks(root, rendered.profile)
 
 
 def _title(key: str, front_matter: FrontMatter, blocks: tuple[Block, ...]) -> str:

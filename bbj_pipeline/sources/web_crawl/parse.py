@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bbj_pipeline.records import RawDocument, Reject, Topic
-from bbj_pipeline.sources.markup import MarkupError, parse_document, to_blocks
+from bbj_pipeline.sources.markup import MarkupError, links_of, parse_document, to_blocks
 from bbj_pipeline.sources.web_crawl.page import breadcrumbs, content_root, is_docusaurus, last_updated, page_title
 from bbj_pipeline.sources.web_crawl.profile import DOCUSAURUS, PLAIN
 
@@ -27,14 +27,17 @@ def parse_page(raw: RawDocument) -> Topic | Reject:
     warnings = [text for text in parsed.warnings if any(sign in text for sign in _LOSS)]
     changed = last_updated(parsed.root) or raw.last_modified
     labels = {name: raw.metadata.get(name) for name in ("version", "locale")}
-    metadata = {"last_updated": changed, "warnings": warnings, **labels}
+    metadata = {"last_updated": changed, "warnings": warnings, "links": links_of(content), **labels}
+    trail = breadcrumbs(parsed.root)
+    if trail:
+        metadata["in_toc"] = True
     return Topic(
         kind="web_crawl",
         key=raw.key,
         title=title or raw.key,
         blocks=blocks,
         url=raw.url,
-        section_path=tuple(name for name in breadcrumbs(parsed.root) if name != title),
+        section_path=tuple(name for name in trail if name != title),
         metadata={name: value for name, value in metadata.items() if value},
         raw_key=raw.key,
         raw_sha256=raw.sha256,

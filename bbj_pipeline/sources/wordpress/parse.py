@@ -13,7 +13,7 @@ from bbj_pipeline.records import RawDocument, Reject, Topic, clean_text
 from bbj_pipeline.sources.contract import ReadResource
 from bbj_pipeline.sources.http import public_address
 from bbj_pipeline.sources.http.urls import url_path
-from bbj_pipeline.sources.markup import MarkupError, parse_fragment, text_of, to_blocks
+from bbj_pipeline.sources.markup import MarkupError, links_of, parse_fragment, text_of, to_blocks
 from bbj_pipeline.sources.wordpress.profile import PROFILE
 from bbj_pipeline.sources.wordpress.shapes import gmt_as_iso, rendered, term_key
 from bbj_pipeline.sources.wordpress.shortcodes import may_have_shortcodes, remove_shortcodes, repair
@@ -50,7 +50,8 @@ def parse_post(raw: RawDocument, public_url: str | None, read: ReadResource) -> 
         return Reject(raw.key, "no-text", "the post holds media only: no text could be read")
     changed = gmt_as_iso(post.get("modified_gmt")) or gmt_as_iso(post.get("date_gmt"))
     kind = post.get("type")
-    metadata = {"type": kind if isinstance(kind, str) else None, "last_updated": changed, "keywords": keywords}
+    metadata: dict[str, Any] = {"type": kind if isinstance(kind, str) else None, "last_updated": changed, "keywords": keywords}
+    metadata["links"] = links_of(root)
     headings = (block.text for block in blocks if block.type == "heading")
     return Topic(
         kind="wordpress",

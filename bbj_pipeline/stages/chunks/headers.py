@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bbj_pipeline.records import Topic
@@ -32,6 +33,8 @@ class HeaderMaker:
         self.limit = min(HEADER_TOKENS, counter.window // 4)
         self._counter = counter
         self._made: dict[tuple[str, ...], tuple[str, int]] = {}
+        self._plain_names: dict[str, str] = {}
+        self._parts: dict[tuple[str, bool], _Part] = {}
         in_package = any(_PACKAGE.fullmatch(part) for part in topic.section_path)  # then the class name says enough
         self._outer = () if in_package else tuple(part for part in topic.section_path if part)[-_SECTION_PATH_TAIL:]
         self._title = topic.title
@@ -52,41 +55,57 @@ class HeaderMaker:
         parts = self._shorten(self._without_stutter(path))
         if not parts:
             return "", 0
-        return " > ".join(part.text for part in parts), sum(part.tokens + 1 for part in parts)
+        return " > ".join(part.text for part in parts), self._size(parts)
 
     def _without_stutter(self, path: tuple[str, ...]) -> list[_Part]:
         seen: set[str] = set()
-        kept: list[tuple[str, bool]] = []
+        kept: list[_Part] = []
         names = [(text, True) for text in self._outer] + [(text, False) for text in (self._title, *path)]
         for position, (text, outer) in enumerate(names):
-            name = " ".join(_WORDS.findall(text.casefold())) or text
+            name = self._plain(text)
             last = position == len(names) - 1
             if not text or name in seen or (not last and not outer and name in _GROUPS):
                 continue
             seen.add(name)
-            kept.append((text, outer))
-        counts = self._counter.count([text for text, _ in kept])
-        return [_Part(text, tokens, outer) for (text, outer), tokens in zip(kept, counts, strict=True)]
+            kept.append(self._part(text, outer))
+        return kept
+
+    def _part(self, text: str, outer: bool) -> _Part:
+        known = self._parts.get((text, outer))
+        if known is None:
+            known = self._parts[text, outer] = _Part(text, self._counter.count([text])[0], outer)
+        return known
+
+    def _plain(self, text: str) -> str:
+        """Return a name without case, signs and differences in spacing, by which a stutter is found."""
+        known = self._plain_names.get(text)
+        if known is None:
+            known = self._plain_names[text] = " ".join(_WORDS.findall(text.casefold())) or text
+        return known
 
     def _shorten(self, parts: list[_Part]) -> list[_Part]:
         """Drop the outermost parts, then those between title and last heading, then the ends of what is left."""
-        while len(parts) > 1 and sum(part.tokens + 1 for part in parts) > self.limit:
+        while len(parts) > 1 and self._size(parts) > self.limit:
             if parts[0].outer:
                 parts = parts[1:]
             elif len(parts) > 2:
                 parts = [parts[0], *parts[2:]]
             else:
                 break
-        if sum(part.tokens + 1 for part in parts) <= self.limit:
+        if self._size(parts) <= self.limit:
             return parts
-        share = self.limit // len(parts) - 1
+        share = self.limit // len(parts) - self._counter.separator
         return [part if part.tokens <= share else self._cut(part, share) for part in parts]
+
+    def _size(self, parts: Sequence[_Part]) -> int:
+        """Return the tokens of parts with what separates them from each other and from the content."""
+        return sum(part.tokens + self._counter.separator for part in parts)
 
     def _cut(self, part: _Part, share: int) -> _Part:
         kept: list[str] = []
-        used = 1
         words = part.text.split()[: self.limit]
-        for word, tokens in zip(words, self._counter.count(words), strict=True):
+        used, *counts = self._counter.count(["…", *(f" {word}" for word in words)])
+        for word, tokens in zip(words, counts, strict=True):
             if used + tokens > share:
                 break
             kept.append(word)

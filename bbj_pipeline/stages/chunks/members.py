@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bbj_pipeline.records import Topic
-from bbj_pipeline.stages.chunks.packing import Draft
+from bbj_pipeline.stages.chunks.partition import Draft
 
 __all__ = ["Members"]
 

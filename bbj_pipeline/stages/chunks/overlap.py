@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bbj_pipeline.stages.chunks.packing import OVERLAP_MAX, OVERLAP_MIN, Draft
+from bbj_pipeline.stages.chunks.partition import OVERLAP_MAX, OVERLAP_MIN, Draft
 from bbj_pipeline.stages.chunks.pieces import PROSE_KINDS, Counter, Piece
 from bbj_pipeline.stages.chunks.splitting import sentences
 

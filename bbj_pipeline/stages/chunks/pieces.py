@@ -15,7 +15,19 @@ from typing import Any, Literal
 from bbj_pipeline.records import Block
 from bbj_pipeline.stages.contract import Tokenizer
 
-__all__ = ["PROSE_KINDS", "Counter", "Piece", "PieceKind", "escape_fences", "fence", "join", "render", "size_of", "table_row"]
+__all__ = [
+    "PROSE_KINDS",
+    "Counter",
+    "Piece",
+    "PieceKind",
+    "escape_fences",
+    "fence",
+    "goes_on",
+    "join",
+    "render",
+    "size_of",
+    "table_row",
+]
 
 PieceKind = Literal["heading", "paragraph", "list_item", "note", "code", "table"]
 PROSE_KINDS: frozenset[PieceKind] = frozenset({"paragraph", "list_item", "note"})
@@ -29,7 +41,8 @@ _LANGUAGE = re.compile(r"[\w+#.-]+")
 class Piece:
     """A part of a topic: ``block`` is its block's position, ``section`` its section's, ``tokens`` without special tokens.
 
-    ``scope`` names the declarations that enclose a part of split code, outermost first.
+    ``scope`` names the declarations that enclose a part of split code, outermost first. ``head`` are the characters and the
+    tokens with which a part of a split table repeats its header rows, left out where it follows the part before.
     """
 
     kind: PieceKind
@@ -38,6 +51,7 @@ class Piece:
     section: int
     tokens: int = 0
     scope: tuple[str, ...] = ()
+    head: tuple[int, int] = (0, 0)
 
 
 class Counter:
@@ -51,7 +65,7 @@ class Counter:
         self._known: dict[str, int] = {}
         self.window = tokenizer.window
         known: Any = tokenizer  # the protocol does not promise that it is hashable; every object is
-        self.special, self.joint = _basics(known)
+        self.special, self.joint, self.separator = _basics(known)
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Return the tokens of each text, special ones not included."""
@@ -67,10 +81,12 @@ class Counter:
 
 
 @lru_cache(maxsize=8)
-def _basics(tokenizer: Any) -> tuple[int, int]:
-    """Ask a ``Tokenizer`` once: the tokens of an empty text, and what two paragraphs have more together than apart."""
-    empty, one, other, both = tokenizer.count(["", "a", "b", "a\n\nb"])
-    return empty, max(0, both - one - other + empty)
+def _basics(tokenizer: Any) -> tuple[int, int, int]:
+    """Ask a ``Tokenizer`` once: the tokens of an empty text, and what two paragraphs or two parts of a header have more
+    together than apart."""
+    empty, one, other, paragraphs, parts = tokenizer.count(["", "a", "b", "a\n\nb", "a > b"])
+    apart = one + other - empty
+    return empty, max(0, paragraphs - apart), max(1, parts - apart)
 
 
 def render(block: Block) -> str:
@@ -136,15 +152,22 @@ def join(pieces: Sequence[Piece]) -> str:
     for piece in pieces:
         if before is not None:
             parts.append(_joint(before, piece))
-        parts.append(piece.text)
+        parts.append(piece.text[piece.head[0] :] if before is not None and goes_on(before, piece) else piece.text)
         before = piece
     return "".join(parts)
+
+
+def goes_on(before: Piece, piece: Piece) -> bool:
+    """Whether a part of a split table follows the part before it, so that one header serves both."""
+    return piece.head[0] > 0 and before.head[0] > 0 and before.block == piece.block
 
 
 def _joint(before: Piece, piece: Piece) -> str:
     same_block = before.block == piece.block
     if same_block and piece.kind in ("paragraph", "list_item"):
         return " "
+    if goes_on(before, piece):
+        return "\n"
     tight = before.kind == piece.kind and (piece.kind == "list_item" or (piece.kind == "note" and same_block))
     return "\n" if tight else "\n\n"
 

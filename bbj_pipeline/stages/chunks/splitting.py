@@ -5,6 +5,7 @@ Every split keeps all text. Nothing is packed here; the parts come back in order
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,6 +22,8 @@ _SENTENCE_END = re.compile(
     r"""(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bcf\.)(?<!\bNo\.)(?<!\bFig\.)"""
     r"""(?:(?<=[.!?])|(?<=[.!?]["')\]]))[ \t]+(?=["'(\[A-Z0-9`*_<À-ɏ])|(?<=[。！？])|\n+"""
 )
+_TABLE_GRAIN = 8
+"""Parts in a full room that a split table comes in."""
 _WORD = re.compile(r"\S+\s*|\s+")
 
 
@@ -97,14 +100,17 @@ def _split_code(piece: Piece, block: Block, room: int, counter: Counter) -> list
     frame = counter.count([empty])[0] + 2 * counter.joint + 2
     parts = split_code(block.text, block.language, max(1, room - frame), counter, split_words)
     pieces = []
-    for number, (code, tokens, scope) in enumerate(parts):
-        text = fence(code, block.language, block.title if number == 0 else None)
-        pieces.append(replace(piece, text=text, tokens=tokens + frame, scope=scope))
+    for number, part in enumerate(parts):
+        text = fence(part.code, block.language, block.title if number == 0 else None)
+        pieces.append(replace(piece, text=text, tokens=part.tokens + frame, scope=part.scope))
     return pieces
 
 
 def _split_table(piece: Piece, block: Block, room: int, counter: Counter) -> list[Piece]:
-    """Split a table between rows and repeat its header rows; a row over the room becomes prose, cell by cell."""
+    """Split a table between rows into parts with its header rows, small enough to be packed together evenly.
+
+    A row over the room becomes prose, cell by cell.
+    """
     rows = block.rows or ()
     headers = block.header_rows or 0
     width = max(len(row) for row in rows)
@@ -132,26 +138,31 @@ def _split_table_rows(
     pieces: list[Piece] = []
     current: list[str] = []
     size = head_tokens
+    counts = [tokens + counter.joint for tokens in counter.count(lines)]
+    total = sum(tokens for tokens in counts if head_tokens + tokens <= room)
+    aim = head_tokens + total / max(1, math.ceil(total * _TABLE_GRAIN / room))
+    heading = "\n".join(head)
     headed = any(line.strip(" |") for line in (head[0], *head[2:]))
 
     def close() -> None:
         nonlocal current, size
         if current:
-            pieces.append(replace(piece, text="\n".join([*head, *current]), tokens=size))
+            rows_of = "\n".join([heading, *current])
+            pieces.append(replace(piece, text=rows_of, tokens=size, head=(len(heading) + 1, head_tokens)))
         current, size = [], head_tokens
 
-    for line, cells, tokens in zip(lines, rows, counter.count(lines), strict=True):
-        if head_tokens + tokens + counter.joint > room:
+    for line, cells, tokens in zip(lines, rows, counts, strict=True):
+        if head_tokens + tokens > room:
             close()
             if not pieces and headed:  # the names of the columns before the first values
-                pieces.append(replace(piece, text="\n".join(head), tokens=head_tokens))
+                pieces.append(replace(piece, text=heading, tokens=head_tokens))
             prose = replace(piece, kind="paragraph", text="\n".join(cell.strip() for cell in cells if cell.strip()))
             pieces.extend(split_prose(prose, room, counter))
             continue
-        if size + tokens + counter.joint > room:
+        if size + tokens > room or size >= aim:
             close()
         current.append(line)
-        size += tokens + counter.joint
+        size += tokens
     close()
     if not pieces:  # a table of headers alone
         pieces.extend(

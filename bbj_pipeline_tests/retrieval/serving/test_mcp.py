@@ -82,7 +82,7 @@ def test_an_agent_over_http(served: Process, path: str, mode: str) -> None:
 
 def test_an_agent_over_stdio(sample_settings: Settings, tmp_path: Path) -> None:
     """The same over standard input and output, in a process that lacks Dagster; nothing but the protocol is on its output."""
-    written, script = tmp_path / "stdout", tmp_path / "mcp.py"
+    written, script = tmp_path / "stdout", tmp_path / "agent.py"
     script.write_text(WITHOUT_ORCHESTRATION, encoding="utf-8")
     line = f"{shlex.quote(sys.executable)} {shlex.quote(str(script))} mcp | tee {shlex.quote(str(written))}"
     parameters = StdioServerParameters(command="sh", args=["-c", line], env=environment(sample_settings))

@@ -1,0 +1,40 @@
+"""Reads chunks for search: by id, and what stands around them. Nothing is ranked or decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bbj_pipeline.records import Generation
+from bbj_pipeline.storage.database import Connection
+from bbj_pipeline.storage.queries import query
+from bbj_pipeline.storage.spaces import Space
+
+__all__ = ["fetch_generations", "fetch_neighbours", "fetch_passages"]
+
+
+def fetch_generations(connection: Connection, space: Space, identities: Sequence[str]) -> dict[str, tuple[Generation, ...]]:
+    """Return the generations of chunks by id, in the order asked for, without their texts; unknown ids are left out."""
+    rows = connection.execute(query("select_generations", chunks=space.chunks), {"ids": list(identities)})
+    found = {identity: tuple(labels) for identity, labels in rows}
+    return {identity: found[identity] for identity in identities if identity in found}
+
+
+def fetch_passages(connection: Connection, space: Space, identities: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    """Return the columns of ``select_candidates.sql`` after the id, by id, arrays as tuples; unknown ids are left out."""
+    rows = connection.execute(query("select_candidates", chunks=space.chunks), {"ids": list(identities)})
+    return {row[0]: tuple(tuple(value) if isinstance(value, list) else value for value in row[1:]) for row in rows}
+
+
+def fetch_neighbours(
+    connection: Connection, space: Space, identities: Sequence[str], count: int
+) -> Mapping[str, list[tuple[Any, ...]]]:
+    """Return, by id, the chunks up to ``count`` places before and after it in its document, in order, id first."""
+    pairs = connection.execute(
+        query("select_neighbours", chunks=space.chunks), {"ids": list(identities), "count": count}
+    ).fetchall()
+    passages = fetch_passages(connection, space, list({near for _, near in pairs}))
+    around: dict[str, list[tuple[Any, ...]]] = {}
+    for middle, near in pairs:
+        around.setdefault(middle, []).append((near, *passages[near]))
+    return around

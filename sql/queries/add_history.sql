@@ -1,0 +1,1 @@
+select add_history(%(space_id)s)

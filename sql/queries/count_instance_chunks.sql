@@ -1,0 +1,1 @@
+select count(*) from {chunks} where kind = %(kind)s and instance = %(instance)s

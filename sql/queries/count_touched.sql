@@ -1,0 +1,1 @@
+select change, count(*) from touched group by change

@@ -1,1 +1,0 @@
-delete from chunk_counts where space_id = %(space_id)s and kind = %(kind)s and instance = %(instance)s

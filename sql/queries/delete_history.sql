@@ -1,0 +1,1 @@
+delete from {history} where kind = %(kind)s and instance = %(instance)s and valid_until <= %(horizon)s

@@ -1,0 +1,1 @@
+select drop_space(%(space_id)s)

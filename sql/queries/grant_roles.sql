@@ -1,0 +1,1 @@
+select grant_roles()

@@ -1,0 +1,1 @@
+insert into duplicates (chunk_id, representative_id, jaccard) values (%s, %s, %s)

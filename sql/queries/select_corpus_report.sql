@@ -1,0 +1,1 @@
+select name, markdown, counts, run_id, created_at from corpus_reports where name = %(name)s

@@ -1,0 +1,1 @@
+select id, fingerprint, dimension, state from embedding_spaces where state = 'filling' order by id

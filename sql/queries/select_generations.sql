@@ -1,0 +1,1 @@
+select id, generation from {chunks} where id = any(%(ids)s)

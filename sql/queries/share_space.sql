@@ -1,0 +1,1 @@
+select share_space(%(space_id)s)

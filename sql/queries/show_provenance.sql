@@ -1,0 +1,1 @@
+select show_provenance(%(space_id)s)
