@@ -8,8 +8,8 @@ TORCH := torch==2.13.0
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ui lint format typecheck bench-parse bench-chunk bench-increments bench-embed bench-search bench-load \
-	bench-ablation kill fuzz clean
+.PHONY: help run test ui lint format typecheck services live bench-parse bench-chunk bench-increments bench-embed bench-search \
+	bench-load bench-ablation kill fuzz clean
 
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -71,6 +71,12 @@ FUZZ_CASES := 10000
 FUZZ_SEED := 2
 fuzz: $(STAMP) ## mutate the real corpora and parse them, FUZZ_CASES a kind; inputs of failures are kept
 	$(BIN)/python -m benchmarks.fuzz all --cases $(FUZZ_CASES) --seed $(FUZZ_SEED) --save .bbj_pipeline/fuzz
+
+services: $(STAMP) ## every service of docker-compose.yml by its own command line, on a PostgreSQL over TCP: minutes
+	$(BIN)/python -m benchmarks.services
+
+live: $(STAMP) ## the daemon alone: an export dropped slowly, again, then changed: one run, none, one; minutes
+	$(BIN)/python -m benchmarks.live
 
 clean: ## remove what runs left (database, stage files); the virtual environment stays
 	rm -rf .bbj_pipeline .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -46,6 +46,17 @@ class Settings(BaseSettings):
         default=SAMPLES_DIR / "sources.yaml",
         description="The one configuration file of all instances; the default lists the sample exports.",
     )
+    asset_owners: str = Field(
+        default="team:documentation",
+        pattern=r"^(team:[A-Za-z0-9_.-]+|[^@\s,:]+@[^@\s,:]+)(,\s*(team:[A-Za-z0-9_.-]+|[^@\s,:]+@[^@\s,:]+))*$",
+        description="Who owns the stages, as the Dagster UI shows it: team:<name> or e-mail addresses, separated by commas.",
+    )
+    source_code_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s@]+$",
+        description="Where this project's files are browsed, up to the revision (https://host/repository/blob/<revision>); "
+        "the UI then links each stage to its code. Unset: the local files are named.",
+    )
     links: Path | None = Field(
         default=None,
         description="Curated links between documents (YAML); unset means links.yaml beside the sources file, if there is one.",
@@ -149,6 +160,11 @@ class Settings(BaseSettings):
         """The judged queries in use, ``None`` when there are none."""
         beside = self.sources_file.parent / "judged.jsonl"
         return self.judged_file or (beside if beside.is_file() else None)
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Who owns the stages."""
+        return tuple(owner.strip() for owner in self.asset_owners.split(","))
 
     @property
     def preferred_sources(self) -> tuple[str, ...]:

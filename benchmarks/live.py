@@ -1,168 +1,194 @@
-"""The platform left alone: a real UI process with its daemon, and what it does about exports, requests and changed content.
+"""The platform alone with its daemon: an export dropped into the watched folder becomes searchable without anyone's help.
 
-    python -m benchmarks.live [--port 3999]
+    python -m benchmarks.live [--pieces N]
 
-Drops a Flare archive in pieces over several ticks, then the same again, then a changed one: one run, none, one, read from the
-daemon's own log. Queues a refresh twice under one delivery: one run. Materialises one changed raw export alone: one run of the
-five stages below it, started by the automation sensor. What was dropped is then found by search. Takes some ten minutes.
+`bbj-pipeline ui` over a fresh data folder; a Flare .zip is copied in slowly, in pieces over several ticks of the sensor, then
+the same once more, then a changed one. Printed are the daemon's own ticks and runs, and what a search finds. Exits with 1
+unless the runs were one, none, one and the new topic is found.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
-import re
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from bbj_pipeline.records import InstanceRef
-from bbj_pipeline.settings import SAMPLES_DIR, Settings
-from bbj_pipeline.storage.database import open_database
-from bbj_pipeline.storage.refresh_requests import enqueue
+from bbj_pipeline.settings import SAMPLES_DIR
+from benchmarks.processes import BIN, Service, Webserver, free_port, started, wait_for
 
-SOURCES = """
-flare:
-  docs: {path: drop/docs.zip, min_tag_coverage: 0}
-web_crawl:
-  course: {replay: site, min_tag_coverage: 0}
-"""
-PATIENCE = 300.0
-QUIET = 100.0
-
-
-def archive(word: str) -> bytes:
-    """A Flare export of three topics that name ``word``."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as target:
-        for number in range(3):
-            text = f"<h1>Topic {number}</h1><p>{word} {number}: <code>PRINT (sysgui)'WINDOW'(1,2,3,4)</code></p>"
-            target.writestr(zipfile.ZipInfo(f"topic{number}.htm"), f"<html><body>{text}</body></html>")
-    return packed.getvalue()
+JOB, SENSOR = "flare_refresh", "flare_export_sensor"
+PAUSE = 20.0
+"""Seconds between two pieces: shorter than a tick, so that no two looks see the same unfinished file."""
+QUIET_TICKS = 4
+"""Ticks without a request after which a campaign believes that there will be none."""
+TERM = "zwiebelturm"
+TOPIC = f"""<html xmlns="http://www.w3.org/1999/xhtml"><head><title>{TERM} Verb</title></head><body>
+<h1>{TERM.capitalize()} Verb</h1><h2>Syntax</h2><p>{TERM.upper()} {{(channel)}} {{string}}</p>
+<h2>Description</h2><p>The {TERM} verb writes the string to the channel and rings the bell of the terminal.</p>
+</body></html>"""
 
 
 @dataclass
-class Live:
-    """A running platform in a folder of its own."""
+class Outcome:
+    """Runs after each of the three copies, and whether the word of the new topic was found before and after."""
 
-    folder: Path
-    environment: dict[str, str]
+    runs: list[int] = field(default_factory=list)
+    statuses: list[str] = field(default_factory=list)
+    found_before: bool = False
+    found_after: bool = False
+    seconds: list[float] = field(default_factory=list)
 
     @property
-    def log(self) -> str:
-        return (self.folder / "ui.log").read_text(encoding="utf-8", errors="replace")
-
-    def launched(self, sensor: str) -> int:
-        """Runs that the daemon says it launched for a sensor."""
-        return len(set(re.findall(rf"Completed launch of run (\S+) for {sensor}", self.log)))
-
-    def wait(self, what: str, is_true: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not is_true():
-            if time.monotonic() > deadline:
-                sys.exit(f"FAILED: {what} did not happen within {PATIENCE:.0f} s\n{self.log[-3000:]}")
-            time.sleep(2)
-        print(f"ok: {what}", flush=True)
-
-    def command(self, *arguments: str, check: bool = False) -> str:
-        done = subprocess.run(
-            [sys.executable, *arguments], env=self.environment, cwd=self.folder, capture_output=True, text=True, check=check
-        )
-        return done.stdout + done.stderr
-
-    def cli(self, *arguments: str) -> str:
-        return self.command("-c", "from bbj_pipeline.cli import main; main()", *arguments)
+    def kept(self) -> bool:
+        """Whether everything was as promised."""
+        expected = self.runs == [1, 0, 1] and set(self.statuses) == {"SUCCESS"}
+        return expected and self.found_after and not self.found_before
 
 
-@contextmanager
-def platform(folder: Path, port: int) -> Iterator[Live]:
-    """Start ``bbj-pipeline ui``; stop it on leaving."""
-    data = folder / "data"
-    environment = {
-        **os.environ,
-        "BBJ_DATA_DIR": str(data),
-        "BBJ_SOURCES_FILE": str(folder / "sources.yaml"),
-        "PYTHONPATH": str(Path(__file__).parents[1]),
-    }
-    live = Live(folder, environment)
-    with (folder / "ui.log").open("w", encoding="utf-8") as log:
-        command = [sys.executable, "-c", "from bbj_pipeline.cli import main; main()", "ui", "--port", str(port)]
-        server = subprocess.Popen(command, env=environment, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
-        try:
-            yield live
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.wait(timeout=120)
+def archive(*, with_topic: bool) -> bytes:
+    """Return the sample Flare export as a .zip, with or without one further topic."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as target:
+        for file in sorted(SAMPLES_DIR.joinpath("flare").rglob("*")):
+            if file.is_file():
+                target.write(file, file.relative_to(SAMPLES_DIR / "flare").as_posix())
+        if with_topic:
+            target.writestr(f"commands/{TERM}_verb.htm", TOPIC)
+    return buffer.getvalue()
 
 
-def drop_slowly(live: Live) -> None:
-    content = archive("zanzibar")
-    target = live.folder / "drop" / "docs.zip"
-    for quarter in (1, 2, 3, 4):
-        assert live.launched("flare_export_sensor") == 0, "it fired before the export was complete"
-        target.write_bytes(content[: len(content) * quarter // 4])
-        time.sleep(20)
-    live.wait("an archive dropped in pieces starts one run", lambda: live.launched("flare_export_sensor") == 1)
-    live.wait("what was dropped is found", lambda: "zanzibar" in live.cli("search", "zanzibar", "--kind", "flare"))
-    target.write_bytes(content)
-    time.sleep(QUIET)
-    live.wait("the same bytes again start none", lambda: live.launched("flare_export_sensor") == 1)
-    target.write_bytes(archive("yokohama"))
-    live.wait("a changed archive starts one", lambda: live.launched("flare_export_sensor") == 2)
-    live.wait("the change is found", lambda: "yokohama" in live.cli("search", "yokohama", "--kind", "flare"))
+def campaign(*, pieces: int, say: Any = print) -> Outcome:
+    """Run the three copies against a platform of its own; return what was seen."""
+    outcome = Outcome()
+    # Not pytest's or a person's folder: run by root, the embedded server is another user who must reach it.
+    with tempfile.TemporaryDirectory(prefix="bbj-live-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        drop = folder / "watched" / "export.zip"
+        drop.parent.mkdir()
+        (folder / "sources.yaml").write_text("flare:\n  docs: {path: watched/export.zip}\n", encoding="utf-8")
+        environment = {
+            **os.environ,
+            "BBJ_DATA_DIR": str(folder / "data"),
+            "BBJ_SOURCES_FILE": str(folder / "sources.yaml"),
+        }
+        web = Webserver(free_port())
+        command = ["bbj-pipeline", "ui", "--port", web.url.rpartition(":")[2]]
+        with started("ui", command, environment=environment, folder=folder) as service:
+            watch = _Watch(web, service, say, time.monotonic())
+            wait_for("the UI answers", lambda: watch.alive() and web.ready(), seconds=300)
+            wait_for("the code location loads", web.location, seconds=180, pause=2)
+            watch.say("the daemon runs; nothing is in the watched folder")
+            for step, content, parts in (
+                ("first copy", archive(with_topic=False), pieces),
+                ("the same again", archive(with_topic=False), 2),
+                ("a changed one", archive(with_topic=True), 2),
+            ):
+                if step == "a changed one":
+                    outcome.found_before = found(environment)
+                before = len(web.runs(JOB))
+                begun = time.monotonic()
+                copy_slowly(
+                    drop, content, parts, lambda step=step: watch.say(f"{step}: {drop.stat().st_size:,} bytes are there")
+                )
+                watch.until_settled(before)
+                outcome.seconds.append(round(time.monotonic() - begun, 1))
+                runs = web.runs(JOB)
+                outcome.runs.append(len(runs) - before)
+                outcome.statuses += [run["status"] for run in runs[: len(runs) - before]]
+                watch.say(f"{step}: {len(runs) - before} runs")
+            outcome.found_after = found(environment)
+            watch.say(f"search for the new topic: before {outcome.found_before}, after {outcome.found_after}")
+            watch.history()
+    return outcome
 
 
-def request_twice(live: Live) -> None:
-    settings = Settings(data_dir=live.folder / "data")
-    with open_database(settings) as database:
-        for _ in range(2):
-            enqueue(database, InstanceRef("web_crawl", "course"), delivery_id="delivery", reason="push")
-    live.wait("a request sent twice starts one run", lambda: live.launched("refresh_request_sensor") == 1)
-    live.wait("its instance is served", lambda: "web_crawl/course" in live.cli("status"))
+def copy_slowly(target: Path, content: bytes, parts: int, tell: Any) -> None:
+    """Write a file as a slow copy does: begun anew, growing piece by piece under its own name."""
+    size = -(-len(content) // parts)
+    with target.open("wb") as file:
+        for start in range(0, len(content), size):
+            file.write(content[start : start + size])
+            file.flush()
+            tell()
+            if start + size < len(content):
+                time.sleep(PAUSE)
 
 
-def export_alone(live: Live) -> None:
-    home = {"DAGSTER_HOME": str(live.folder / "data" / "dagster")}
-    with open_database(Settings(data_dir=live.folder / "data")) as database:
-        home["BBJ_DAGSTER_URL"] = database.database_uri_for("dagster").get_secret_value()
-        home["BBJ_DATABASE_URL"] = database.url.get_secret_value()
-        live.environment.update(home)
-        page = live.folder / "site" / "windows-in-four-generations.html"
-        text = page.read_text(encoding="utf-8")
-        page.write_text(text.replace("</p>", " reykjavik</p>", 1), encoding="utf-8")
-        selection = ["--select", 'key:"web_crawl/raw_export"', "--partition", "course"]
-        live.command("-m", "dagster", "asset", "materialize", *selection, "-m", "bbj_pipeline.definitions", check=True)
-    live.wait(
-        "the stages below a changed export run by themselves",
-        lambda: "reykjavik" in live.cli("search", "reykjavik", "--kind", "web_crawl"),
+def found(environment: dict[str, str]) -> bool:
+    """Whether a search for the new word gives its topic first."""
+    done = subprocess.run(
+        [str(BIN / "bbj-pipeline"), "search", "--json", TERM], env=environment, capture_output=True, text=True, check=True
     )
+    hits = json.loads(done.stdout)["hits"]
+    return bool(hits) and TERM in json.dumps(hits[0]).lower()
+
+
+@dataclass
+class _Watch:
+    """Looks at the daemon through the webserver, and says what it saw with the time since the start."""
+
+    web: Webserver
+    service: Service
+    told: Any
+    begun: float
+
+    def say(self, text: str) -> None:
+        self.told(f"{time.monotonic() - self.begun:6.0f} s  {text}")
+
+    def alive(self) -> bool:
+        self.service.require_alive()
+        return True
+
+    def until_settled(self, runs_before: int) -> None:
+        """Wait until a new run has ended, or until enough ticks have passed that asked for none."""
+        first = self._ticks()[0]["timestamp"] if self._ticks() else 0.0
+
+        def settled() -> bool:
+            self.alive()
+            new = self.web.runs(JOB)[: len(self.web.runs(JOB)) - runs_before]
+            if new:
+                return all(run["status"] in ("SUCCESS", "FAILURE", "CANCELED") for run in new)
+            return sum(tick["timestamp"] > first for tick in self._ticks()) > QUIET_TICKS
+
+        wait_for("the daemon has done what it will", settled, seconds=900, pause=3)
+
+    def history(self) -> None:
+        """Print the daemon's ticks of the sensor that asked for a run, and its runs."""
+        ticks = self._ticks()
+        self.say(f"{len(ticks)} ticks of {SENSOR}, {sum(bool(tick['runIds']) for tick in ticks)} of them asked for a run")
+        for run in reversed(self.web.runs(JOB)):
+            tags = {tag["key"]: tag["value"] for tag in run["tags"]}
+            asked = tags.get("dagster/sensor_name", "somebody")
+            took = (run["endTime"] or 0) - (run["startTime"] or 0)
+            self.say(f"run {run['runId'][:8]} of {tags.get('dagster/partition')} by {asked}: {run['status']} in {took:.0f} s")
+
+    def _ticks(self) -> list[dict[str, Any]]:
+        location = self.web.location()
+        selector = {"repositoryLocationName": location, "repositoryName": "__repository__", "sensorName": SENSOR}
+        answer = self.web.ask(
+            "query($s: SensorSelector!){sensorOrError(sensorSelector:$s){__typename "
+            "... on Sensor{sensorState{ticks(limit:500){timestamp status runIds}}}}}",
+            s=selector,
+        )["sensorOrError"]
+        ticks: list[dict[str, Any]] = answer["sensorState"]["ticks"]
+        return ticks
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=3999)
-    port = parser.parse_args().port
-    folder = Path(tempfile.mkdtemp(prefix="bbj-live-"))
-    (folder / "sources.yaml").write_text(SOURCES, encoding="utf-8")
-    (folder / "drop").mkdir()
-    shutil.copytree(SAMPLES_DIR / "web_crawl" / "dwc-course", folder / "site")
-    started = time.monotonic()
-    with platform(folder, port) as live:
-        live.wait("the daemon looks", lambda: "flare_export_sensor" in live.log)
-        drop_slowly(live)
-        request_twice(live)
-        export_alone(live)
-    print(f"all as promised, in {time.monotonic() - started:.0f} s")
-    shutil.rmtree(folder, ignore_errors=True)
+    parser.add_argument("--pieces", type=int, default=5, help="pieces of the first copy, 20 seconds apart")
+    outcome = campaign(pieces=parser.parse_args().pieces)
+    print(f"runs {outcome.runs}, {outcome.statuses}; seconds {outcome.seconds}; {'kept' if outcome.kept else 'BROKEN'}")
+    sys.exit(0 if outcome.kept else 1)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from bbj_pipeline.orchestration.io import StageFileIOManager
 from bbj_pipeline.orchestration.jobs import build_refresh_job, build_schedules
 from bbj_pipeline.orchestration.operator_jobs import build_operator_jobs
 from bbj_pipeline.orchestration.platform import Platform
+from bbj_pipeline.orchestration.presentation import presented
 from bbj_pipeline.orchestration.quiet import quiet_libraries
 from bbj_pipeline.orchestration.requests import build_request_sensor
 from bbj_pipeline.orchestration.sensors import build_export_sensor, watched_instances
@@ -86,7 +87,7 @@ def build_definitions(
     assets.append(evaluation)
     sensors.append(evaluation_sensor)
     return dg.Definitions(
-        assets=assets,
+        assets=presented(assets, settings),
         asset_checks=checks,
         jobs=[*refresh_jobs, *operator_jobs, build_corpus_job(), evaluation_job],
         schedules=schedules,

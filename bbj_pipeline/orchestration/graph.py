@@ -16,6 +16,7 @@ from bbj_pipeline.orchestration.failures import classified, retry_policy
 from bbj_pipeline.orchestration.freshness import freshness_policy
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.pools import EMBEDDER_POOL, HEAVY, PGVECTOR_WRITE_POOL, export_pool
+from bbj_pipeline.orchestration.presentation import numbers, served_metadata
 from bbj_pipeline.orchestration.publication_report import (
     PublishConfig,
     held_result,
@@ -180,7 +181,9 @@ def build_source_assets(
             )
         return dg.MaterializeResult(
             data_version=dg.DataVersion(embeddings.info.data_version),
-            metadata=_metadata(outcome.counts, started) | publication_metadata(outcome),
+            metadata=_metadata(outcome.counts, started)
+            | publication_metadata(outcome)
+            | served_metadata(context, platform, chunks, started, changed=outcome.status == "published"),
             check_results=[withheld_result(outcome, complete=embeddings.info.complete), held_result(outcome)],
         )
 
@@ -188,4 +191,4 @@ def build_source_assets(
 
 
 def _metadata(counts: Mapping[str, int], started: float) -> dict[str, Any]:
-    return {**counts, "seconds": round(time.perf_counter() - started, 3)}
+    return numbers(counts, time.perf_counter() - started)

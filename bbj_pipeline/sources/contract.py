@@ -94,6 +94,8 @@ class SourceOptions(BaseModel):
     @classmethod
     def _placeholder(cls, template: str | None) -> str | None:
         if template is not None:
+            if "@" in template.partition("://")[2].partition("/")[0]:
+                raise ValueError("it has a user name or password, which would be published with every document")
             rest = template.replace("{path}", "")
             if rest == template:
                 raise ValueError(f"{template!r} has no {{path}}, so all documents would have one URL")

@@ -17,10 +17,10 @@ def origin_of(url: str) -> str:
     Raises ``ValueError`` when it is not an http(s) URL with a host, or when it carries a user name or password.
     """
     parts = urlsplit(url)
+    if "@" in parts.netloc:  # first: no other message may quote them
+        raise ValueError("credentials in a URL are not sent")
     if parts.scheme.lower() not in _DEFAULT_PORTS or not parts.hostname:
         raise ValueError(f"not an http(s) URL: {url}")
-    if parts.username is not None or parts.password is not None:
-        raise ValueError("credentials in a URL are not sent")
     scheme = parts.scheme.lower()
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     port = parts.port
