@@ -81,11 +81,10 @@ def build_definitions(
             sensors.append(build_export_sensor(kind=kind, job=job, instances=instances))
     assets += build_corpus_assets(kinds=list(source_kinds()), retry_policy=retry_policy(max_retries), now=now)
     sensors.append(build_request_sensor(platform=shared, jobs=refresh_jobs, instances=configured))
-    evaluation, evaluation_job, evaluation_sensor = build_evaluation(
+    evaluation, evaluation_job = build_evaluation(
         kinds=list(source_kinds()), roll_back=roll_back_to, retry_policy=retry_policy(max_retries)
     )
     assets.append(evaluation)
-    sensors.append(evaluation_sensor)
     return dg.Definitions(
         assets=presented(assets, settings),
         asset_checks=checks,

@@ -28,6 +28,9 @@ MODERNISATION_LINKS, NEAR_DUPLICATES, HEALTH_REPORT = "modernisation_links", "ne
 CORPUS_ASSETS = (MODERNISATION_LINKS, NEAR_DUPLICATES, HEALTH_REPORT)
 CORPUS_JOB = "corpus_reports"
 
+REPORTS = "0 5 * * *"
+"""When the reports are made anew, in UTC: after the night's refreshes."""
+
 
 def build_corpus_assets(
     *, kinds: Sequence[str], retry_policy: dg.RetryPolicy | None, now: Callable[[], datetime.datetime]
@@ -43,6 +46,7 @@ def build_corpus_assets(
             description=description,
             kinds={"postgres"},
             retry_policy=retry_policy,
+            automation_condition=dg.AutomationCondition.cron_tick_passed(REPORTS) & ~dg.AutomationCondition.in_progress(),
         )
 
     @corpus_asset(

@@ -1,4 +1,4 @@
-"""The asset ``["corpus", "evaluation"]`` with its check, job and sensor: is search still as good as it was?
+"""The asset ``["corpus", "evaluation"]`` with its check and job: is search still as good as it was?
 
 It runs after publications and reads what is served. What it measures belongs to ``evaluation``; that module asks the search.
 """
@@ -44,8 +44,8 @@ class EvaluationConfig(dg.Config):
 
 def build_evaluation(
     *, kinds: Sequence[str], roll_back: RollBack, retry_policy: dg.RetryPolicy | None
-) -> tuple[dg.AssetsDefinition, UnresolvedAssetJobDefinition, dg.SensorDefinition]:
-    """Build the asset, the job that makes it, and the sensor that starts it when tables of ``kinds`` were published to."""
+) -> tuple[dg.AssetsDefinition, UnresolvedAssetJobDefinition]:
+    """Build the asset, which is due when tables of ``kinds`` were published to, and the job that makes it by hand."""
 
     @dg.asset(
         key=EVALUATION,
@@ -90,13 +90,7 @@ def build_evaluation(
         description="Measure search on the judged queries and compare with the run before. Config accept: true makes a result "
         "that is worse the new baseline.",
     )
-    sensor = dg.AutomationConditionSensorDefinition(
-        "evaluation_sensor",
-        target=dg.AssetSelection.assets(EVALUATION),
-        default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Evaluates search after publications.",
-    )
-    return evaluation, job, sensor
+    return evaluation, job
 
 
 def roll_back_to(database: Database, ref: InstanceRef, publication: int, run_id: str) -> None:
