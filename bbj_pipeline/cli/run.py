@@ -64,7 +64,7 @@ def run_instances(settings: Settings, refs: Sequence[InstanceRef], *, verbose: b
 
 
 def render(report: InstanceReport) -> str:
-    """Return one instance's report as a line, with its error below when it failed."""
+    """Return one instance's report as a line, with what needs a look below it: withheld deletions, warnings, its error."""
     documents, rows, vectors = report.documents, report.rows, report.embeddings
     line = (
         f"{report.kind + '/' + report.instance:<28} {report.status:<9}"
@@ -76,6 +76,8 @@ def render(report: InstanceReport) -> str:
     )
     if report.withheld:
         line += f"\n    {report.withheld} deletions withheld: the export may be incomplete; see the run in the UI"
+    for warning in report.warnings:
+        line += f"\n    warning: {warning}"
     return f"{line}\n    error: {report.error}" if report.error else line
 
 

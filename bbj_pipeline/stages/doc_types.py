@@ -59,9 +59,10 @@ _CODE_SHARE = 0.7
 def classify(topic: Topic, default: DocType) -> tuple[DocType, str]:
     """Return the document type and the reason for it, a phrase for a person.
 
-    A source whose every document is an API page or a program says so by its default, and that stands.
+    A source whose documents are API pages or programs says so by its default, and that stands; only prose that lies among
+    programs, a text without a line of code, is judged as any other page.
     """
-    if default in ("api-reference", "example"):
+    if default == "api-reference" or (default == "example" and _has_code(topic)):
         return default, "type of the source"
     for doc_type, pattern in _TITLES[:3]:
         if found := pattern.search(topic.title):
@@ -76,6 +77,8 @@ def classify(topic: Topic, default: DocType) -> tuple[DocType, str]:
         return "language-reference", "it has the headings of a reference page: syntax and what goes with it"
     if _code_share(topic) >= _CODE_SHARE:
         return "example", f"at least {_CODE_SHARE:.0%} of the text is code"
+    if default == "example":
+        return "concept", "it lies among programs and has no code"
     return default, "no signal; type of the source"
 
 
@@ -92,6 +95,10 @@ def _api_reason(topic: Topic, headings: list[str]) -> str:
     if signatures >= 3 and signatures * 2 >= len(headings):
         return f"{signatures} of {len(headings)} headings are signatures"
     return ""
+
+
+def _has_code(topic: Topic) -> bool:
+    return any(block.type == "code" for block in topic.blocks)
 
 
 def _code_share(topic: Topic) -> float:
