@@ -27,7 +27,7 @@ from bbj_pipeline.stages.tagging import generations_at
 
 __all__ = ["CHUNKER_VERSION", "chunk"]
 
-CHUNKER_VERSION = "4"
+CHUNKER_VERSION = "5"
 
 _SCALES = (1.0, 0.92, 0.8, 0.65, 0.5, 0.35)
 """Margins tried in turn. Sums of pieces are exact for WordPiece; a BPE model may need the second."""

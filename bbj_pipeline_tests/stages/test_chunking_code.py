@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from bbj_pipeline.records import Block
 from bbj_pipeline.stages.chunking import chunk
 from bbj_pipeline_tests.fakes import WordTokenizer
 from bbj_pipeline_tests.stages.documents import make_doc
-from benchmarks.chunk_checks import fences_are_balanced, torn_functions
+from benchmarks.chunk_checks import fences_are_balanced, functions_of, torn_functions
 
 
 def split(text: str, language: str | None, window: int = 200) -> list[str]:
@@ -143,6 +144,26 @@ def test_methods_between_braces_are_whole(language: str, text: str, opening: str
         assert own.count("{") == own.count("}") - last
     for number in range(12):
         assert sum(f"// number {number}\n" in part for part in parts) == 1
+
+
+FUNCTIONS = "\n\n".join(
+    f"function work{n}(order) {{\n" + "\n\n".join(f"  step{k}(order, {k});" for k in range(12)) + "\n}" for n in range(12)
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("java", JAVA % braced("public void find%d(int a)", 12)), ("js", FUNCTIONS), ("python", python(14))],
+    ids=["java", "javascript", "python"],
+)
+def test_functions_are_whole_where_the_fence_names_no_language(language: str, text: str) -> None:
+    """A manual prints code without saying what it is: lines that only one language has tell it, and its functions stay whole."""
+    doc = make_doc(Block("code", text), doc_type="example", title="listing")
+    chunks = chunk(doc, WordTokenizer(200))
+    assert len(chunks) > 3
+    named = replace(doc.topic, blocks=(replace(doc.topic.blocks[0], language=language),))
+    assert len(functions_of(named.blocks[0])) >= 12
+    assert list(torn_functions(named, chunks)) == []
 
 
 def test_a_function_with_everything_in_one_call_is_cut_between_statements() -> None:
