@@ -160,7 +160,7 @@ def test_functions_are_whole_where_the_fence_names_no_language(language: str, te
     """A manual prints code without saying what it is: lines that only one language has tell it, and its functions stay whole."""
     doc = make_doc(Block("code", text), doc_type="example", title="listing")
     chunks = chunk(doc, WordTokenizer(200))
-    assert len(chunks) > 3
+    assert len(chunks) > 2
     named = replace(doc.topic, blocks=(replace(doc.topic.blocks[0], language=language),))
     assert len(functions_of(named.blocks[0])) >= 12
     assert list(torn_functions(named, chunks)) == []
