@@ -35,7 +35,8 @@ _TITLES: tuple[tuple[DocType, re.Pattern[str]], ...] = (
     ("example", re.compile(r"\b(?:examples?|samples?|sample code|code listing)\s*$|^(?:example|sample)\b", re.IGNORECASE)),
 )
 _MEMBER_TITLE = re.compile(r"^\w+(?:::|\.)\w+(?:\(.*\))?$")
-_API_CLASS = re.compile(r"^BBj[A-Z]\w+(?: \(.*\))?$")
+_API_CLASS = re.compile(r"^(?:BBj[A-Z]\w+|[a-z]\w*(?:-[a-z\d]+)+)(?: ?\(.*\))?$")
+"""A class of the BBj API or a web component, which HTML names with a hyphen, and perhaps which of its forms."""
 _API_HEADINGS = frozenset(
     {
         "syntax",
@@ -90,7 +91,7 @@ def _api_reason(topic: Topic, headings: list[str]) -> str:
     if _MEMBER_TITLE.match(topic.title) and api_headings:
         return f"title is a member and it has a heading {min(api_headings)!r}"
     if _API_CLASS.match(topic.title) and api_headings:
-        return f"title is a class and it has a heading {min(api_headings)!r}"
+        return f"title is a class or a component and it has a heading {min(api_headings)!r}"
     signatures = sum(1 for heading in headings if _SIGNATURE.match(heading))
     if signatures >= 3 and signatures * 2 >= len(headings):
         return f"{signatures} of {len(headings)} headings are signatures"
