@@ -157,7 +157,7 @@ FUNCTIONS = "\n\n".join(
     ids=["java", "javascript", "python"],
 )
 def test_functions_are_whole_where_the_fence_names_no_language(language: str, text: str) -> None:
-    """A manual prints code without saying what it is: lines that only one language has tell it, and its functions stay whole."""
+    """A manual does not say what its code is: lines that only one language has tell it, and functions stay whole."""
     doc = make_doc(Block("code", text), doc_type="example", title="listing")
     chunks = chunk(doc, WordTokenizer(200))
     assert len(chunks) > 2

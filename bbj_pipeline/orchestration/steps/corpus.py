@@ -17,7 +17,7 @@ from bbj_pipeline.settings import Settings
 from bbj_pipeline.sources.config import load_sources
 from bbj_pipeline.stages.duplicates import CHUNK_THRESHOLD, PAGE_THRESHOLD, Unit, find_copies
 from bbj_pipeline.stages.health import Health, Page, judge_health
-from bbj_pipeline.stages.health_report import render_duplicates, render_health, render_links
+from bbj_pipeline.stages.health_report import LOST_REASONS, render_duplicates, render_health, render_links
 from bbj_pipeline.stages.identifiers import identifiers
 from bbj_pipeline.stages.modernisation import (
     CuratedLink,
@@ -136,7 +136,7 @@ def report_health(settings: Settings, database: Database, run_id: str, now: date
         lost=[
             (
                 item.source,
-                f"{item.relation.replace('_', ' ')} {item.target}: {item.reason}"
+                f"{item.relation.replace('_', ' ')} {item.target}: {LOST_REASONS[item.reason]}"
                 + (f" ({item.detail})" if item.detail else ""),
             )
             for item in dropped

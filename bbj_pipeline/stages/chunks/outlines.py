@@ -1,7 +1,8 @@
 """What code is made of, as nested ranges of lines: declarations, the statements in them, what has to be repeated of them.
 
-BBj is read by the lexer of the BBj source parser, other languages by tree-sitter where the name on the fence has a grammar, or
-where a fence without a name holds lines that only one language has; anything else is taken by its blank lines. Nothing is counted or split here.
+BBj is read by the lexer of the BBj source parser, other languages by tree-sitter where the name on the fence has a
+grammar, or a fence without a name holds lines that only one language has; anything else is taken by its blank lines. Nothing
+is counted or split here.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ _OUTDATED = re.compile(
     r"\b(?:deprecated|obsolete|superseded|no longer (?:supported|available|recommended|maintained))\b", re.IGNORECASE
 )
 _OUTDATED_LABEL = re.compile(
-    r"^\W*(?:deprecated|obsolete|superseded)(?:\W*$|\s*[.:;,!)\]–—-]|\s+(?:in|since|as of|from|starting|with|now|by(?! default)|"
-    r"and (?:will|should|must|may|no longer|replaced))\b)",
+    r"^\W*(?:deprecated|obsolete|superseded)(?:\W*$|\s*[.:;,!)\]–—-]|\s+(?:in|since|as of|from|starting|with|now|"
+    r"by(?! default)|and (?:will|should|must|may|no longer|replaced))\b)",
     re.IGNORECASE,
 )
 """The word as a verdict on the page; before a noun, "Obsolete programs …", it is that noun's."""
