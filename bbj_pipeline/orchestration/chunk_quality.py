@@ -198,7 +198,7 @@ def uncovered(tagged: StageFile, chunks: StageFile, known: frozenset[str]) -> tu
     units: dict[str, str] = {}
     present: set[str] = set()
     for table in chunks.row_groups(["unit_key", "unit_hash", "heading_path", "contextual_header", "content", "reject_code"]):
-        present.update(table.column("unit_key").to_pylist())
+        present.update(map(str, table.column("unit_key").to_pylist()))
         for row in _rows(table, known):
             units[row["unit_key"]] = row["unit_hash"]
             words = held.setdefault(row["unit_key"], set())
@@ -207,7 +207,7 @@ def uncovered(tagged: StageFile, chunks: StageFile, known: frozenset[str]) -> tu
     missing: dict[str, list[str]] = {}
     documents = 0
     for table in tagged.row_groups(["key", "reject_code", "blocks"]):
-        keys = table.column("key").to_pylist()
+        keys = [str(key) for key in table.column("key").to_pylist()]
         codes = table.column("reject_code").to_pylist()
         blocks = table.column("blocks")
         for position, (key, code) in enumerate(zip(keys, codes, strict=True)):
