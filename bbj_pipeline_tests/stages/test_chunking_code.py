@@ -196,12 +196,15 @@ def test_other_code_is_cut_at_blank_lines() -> None:
     assert all(any(paragraph in part for part in parts) for paragraph in paragraphs)
 
 
-@pytest.mark.parametrize("language", ["java", "javascript", "python"])
+@pytest.mark.parametrize("language", ["java", "javascript", "python", None])
 def test_hostile_code_is_split_too(language: str) -> None:
     """Ten thousand open brackets, a file of one line, binary rubbish: everything comes back in parts that fit."""
     for text in (
         "(\n" * 10_000,
         "a(" * 3_000,
+        "function f() " * 10_000,
+        "public f(" * 10_000 + ";",
+        "a(" * 5_000 + "\n" + ")" * 5_000,
         "\n".join("{[(<" * 50 for _ in range(200)),
         "\x07\x1b" * 2_000 + "\n\n" + "} " * 900,
     ):

@@ -21,11 +21,17 @@ _BBJ_LANGUAGES = frozenset({"bbj", "bbx", "bbxt", "bbjt", "basic", "src", "pro5"
 _LOOKS_LIKE_BBJ = re.compile(r"(?im)^[ \t]*(?:\d+[ \t]+)?(?:methodend|classend|interfaceend|fnend|rem\b|gosub\b|def[ \t]*fn)")
 """Code whose fence names no language is BBj when one of its lines begins with a word that only BBj begins lines with."""
 _LOOKS_LIKE = (
-    ("java", re.compile(r"(?m)^import (?:static )?[\w.]+(?:\.\*)?;|^[ \t]*(?:public|private|protected) [^;=]*(?:\{|\([^;]*)$")),
+    (
+        "java",
+        re.compile(
+            r"(?m)^import (?:static )?[\w.]+(?:\.\*)?;|"
+            r"^[ \t]*(?:public|private|protected) [^;=\n]{0,200}(?:\{|\([^;\n]{0,200})$"
+        ),
+    ),
     ("python", re.compile(r"(?m)^[ \t]*(?:async )?def \w+\(.*:[ \t]*$|^class \w+(?:\(.*\))?:[ \t]*$")),
-    ("typescript", re.compile(r"(?m)\bfunction\b[ \t]*\w*[ \t]*\([^)]*\)[^{;]*\{|=>[ \t]*\{[ \t]*$")),
+    ("typescript", re.compile(r"(?m)\bfunction\b[ \t]*\w*[ \t]*\([^)]{0,200}\)[^{;\n]{0,80}\{|=>[ \t]*\{[ \t]*$")),
 )
-"""The same for other languages, as manuals print them; their grammar still has to agree."""
+"""The same for other languages, as manuals print them; their grammar still has to agree. Bounded, for a line may be a file."""
 _IMPORT = re.compile(r"use\s+\S|#include\s", re.IGNORECASE)
 _CLOSERS = "})]"
 
