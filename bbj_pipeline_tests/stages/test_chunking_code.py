@@ -166,6 +166,35 @@ def test_functions_are_whole_where_the_fence_names_no_language(language: str, te
     assert list(torn_functions(named, chunks)) == []
 
 
+def test_use_lines_stand_above_the_methods_that_need_them() -> None:
+    """A program is many blocks: a chunk whose code names an imported class has its ``use`` line, the others have not, and a
+    chunk that the lines would bring over the window goes without."""
+    methods = [
+        (Block("heading", f"Method m{n}", level=3), Block("code", f"method m{n}()\n" + body * 20 + "methodend", language="bbj"))
+        for n, body in enumerate(("a! = new HashMap()\n", "b = 1 + 2\n", "c! = new Other() + HashMap.x\n"))
+    ]
+    blocks = [
+        Block("code", "use java.util.HashMap\nuse ::other.bbj::Other", language="bbj"),
+        *(b for pair in methods for b in pair),
+    ]
+    doc = make_doc(*blocks, doc_type="example", title="Steps", metadata={"uses": ["java.util.HashMap", "::other.bbj::Other"]})
+    first, *later = chunk(doc, WordTokenizer(120))
+    assert first.content.count("use java.util.HashMap") == 1
+    shown = {
+        name: [line for line in item.content.split("\n") if line.startswith("use ")]
+        for item in later
+        for name in re.findall(r"method (m\d)", item.content)
+    }
+    assert shown["m1"] == []
+    assert shown["m2"] == ["use java.util.HashMap", "use ::other.bbj::Other"]
+    counts = set()
+    for window in range(100, 180):
+        made = chunk(doc, WordTokenizer(window))
+        assert all(item.tokens <= window for item in made)
+        counts.add(sum(item.content.count("use java.util.HashMap") for item in made))
+    assert len(counts) > 1
+
+
 def test_a_function_with_everything_in_one_call_is_cut_between_statements() -> None:
     """A script wrapped in one call is taken apart inside of it: functions in the wrapper stay whole."""
     inner = "\n".join(
