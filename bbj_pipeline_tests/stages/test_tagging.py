@@ -289,7 +289,7 @@ def test_hostile_text_takes_bounded_time(block: Block) -> None:
 
 
 @pytest.mark.parametrize("sentence", ["{} is not needed any more.", "{} is no longer used.", "{} isn't supported here."])
-@pytest.mark.parametrize("call", ["CTRL(sysgui,101,1)", "CTRL()"])
+@pytest.mark.parametrize("call", ["CTRL(sysgui,101,1)", "CTRL(sysgui,id,index)"])
 def test_a_call_that_is_denied_does_not_count_whatever_its_arguments(sentence: str, call: str) -> None:
     """The commas of a call end no clause: what is said of the call after its parenthesis is said of it."""
     gui = code('sysgui! = BBjAPI().openSysGui("X0")')
