@@ -157,7 +157,7 @@ def reason(items: Sequence[Chunk], number: int, window: int) -> str:
         return "code as it is" if "```" in item.content else "other"
     if not beside:
         return "whole document"
-    if item.doc_type == "api-reference" and item.heading_path:
+    if item.kind == "javadoc":  # a member is never put together with another, nor the description of the class with one
         alone = sum(each.heading_path == item.heading_path for each in items) == 1
         return "whole member" if alone else "other"
     total = sum(each.tokens - each.overlap for each in items)

@@ -80,7 +80,7 @@ def run_instances(
 
 
 def render(report: InstanceReport) -> str:
-    """Return one instance's report as a line, with its error below when it failed."""
+    """Return one instance's report as a line, with what needs a look below it: withheld deletions, warnings, its error."""
     documents, rows, vectors = report.documents, report.rows, report.embeddings
     line = (
         f"{report.kind + '/' + report.instance:<28} {report.status:<9}"
@@ -94,6 +94,8 @@ def render(report: InstanceReport) -> str:
         line += f"\n    {report.withheld} deletions withheld: the export may be incomplete; see the run in the UI"
     if report.status == "held":
         line += "\n    held back by a rollback: new content publishes again, and so does 'bbj-pipeline rollback --lift'"
+    for warning in report.warnings:
+        line += f"\n    warning: {warning}"
     return f"{line}\n    error: {report.error}" if report.error else line
 
 

@@ -196,23 +196,25 @@ def uncovered(tagged: StageFile, chunks: StageFile, known: frozenset[str]) -> tu
     """
     held: dict[str, set[str]] = {}
     units: dict[str, str] = {}
+    present: set[str] = set()
     for table in chunks.row_groups(["unit_key", "unit_hash", "heading_path", "contextual_header", "content", "reject_code"]):
+        present.update(map(str, table.column("unit_key").to_pylist()))
         for row in _rows(table, known):
             units[row["unit_key"]] = row["unit_hash"]
+            words = held.setdefault(row["unit_key"], set())
             if row["reject_code"] is None:
-                words = held.setdefault(row["unit_key"], set())
                 words.update(_words("\n".join((*row["heading_path"], row["contextual_header"], row["content"]))))
     missing: dict[str, list[str]] = {}
     documents = 0
     for table in tagged.row_groups(["key", "reject_code", "blocks"]):
-        keys = table.column("key").to_pylist()
+        keys = [str(key) for key in table.column("key").to_pylist()]
         codes = table.column("reject_code").to_pylist()
         blocks = table.column("blocks")
         for position, (key, code) in enumerate(zip(keys, codes, strict=True)):
             documents += code is None
-            if code is None and key in held:
+            if code is None and (key in held or key not in present):  # without a row of its own a document is lost as a whole
                 wanted = {word for block in blocks[position].as_py() for word in _words(_text(block))}
-                if lost := sorted(wanted - held[key]):
+                if lost := sorted(wanted - held.get(key, set())):
                     missing[key] = lost
     return missing, sorted(unit for key, unit in units.items() if key not in missing), documents
 

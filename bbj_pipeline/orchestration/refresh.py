@@ -21,7 +21,10 @@ __all__ = ["InstanceReport", "refresh"]
 
 @dataclass(frozen=True, slots=True)
 class InstanceReport:
-    """What one run did to one instance, in the shape of ``run --json`` (counts are documents, chunks, vectors, rows)."""
+    """What one run did to one instance, in the shape of ``run --json`` (counts are documents, chunks, vectors, rows).
+
+    ``warnings`` are the checks that failed without stopping the run, each a sentence with its remedy.
+    """
 
     kind: str
     instance: str
@@ -32,6 +35,7 @@ class InstanceReport:
     rows: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     withheld: int = 0
+    warnings: list[str] = field(default_factory=list)
     run_id: str = ""
     error: str | None = None
 
@@ -95,6 +99,7 @@ def _report(ref: InstanceRef, result: dg.ExecuteInProcessResult) -> InstanceRepo
         rows={name: published.get(name, 0) for name in ("inserted", "updated", "deleted", "unchanged")},
         seconds={stage: found["seconds"] for stage, found in stages.items() if "seconds" in found},
         withheld=published.get("withheld", 0),
+        warnings=_warnings(result),
         run_id=result.run_id,
         error=None if result.success else _error(ref, result),
     )
@@ -107,6 +112,15 @@ def _metadata(result: dg.ExecuteInProcessResult, ref: InstanceRef, stage: str) -
         if event.asset_key == key:
             return {name: value.value for name, value in event.materialization.metadata.items()}
     return {}
+
+
+def _warnings(result: dg.ExecuteInProcessResult) -> list[str]:
+    """Return the failed checks that do not block, in the order of the stages; what is withheld is told by itself."""
+    return [
+        f"{evaluation.asset_key.path[-1]}: {evaluation.check_name}: {evaluation.description}"
+        for evaluation in sorted(result.get_asset_check_evaluations(), key=lambda item: STAGES.index(item.asset_key.path[-1]))
+        if not evaluation.passed and not evaluation.blocking and evaluation.check_name != "nothing_withheld"
+    ]
 
 
 def _error(ref: InstanceRef, result: dg.ExecuteInProcessResult) -> str:

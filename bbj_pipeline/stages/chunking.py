@@ -22,12 +22,13 @@ from bbj_pipeline.stages.chunks.packing import Packer, limits_for
 from bbj_pipeline.stages.chunks.partition import Draft, Limits
 from bbj_pipeline.stages.chunks.pieces import Counter, join
 from bbj_pipeline.stages.chunks.sections import Section, build_sections
+from bbj_pipeline.stages.chunks.uses import Uses
 from bbj_pipeline.stages.contract import Tokenizer
 from bbj_pipeline.stages.tagging import generations_at
 
 __all__ = ["CHUNKER_VERSION", "chunk"]
 
-CHUNKER_VERSION = "4"
+CHUNKER_VERSION = "5"
 
 _SCALES = (1.0, 0.92, 0.8, 0.65, 0.5, 0.35)
 """Margins tried in turn. Sums of pieces are exact for WordPiece; a BPE model may need the second."""
@@ -73,7 +74,7 @@ def chunk(doc: TaggedDoc, tokenizer: Tokenizer) -> tuple[Chunk, ...]:
         limits = limits_for(doc.doc_type, counter.window, scale)
         passages = _overlapping(_passages(doc, root, headers, counter, limits), limits, headers, counter)
         if all(item.tokens <= tokenizer.window for item in passages):
-            return _records(doc, passages)
+            return _records(doc, _with_uses(passages, Uses(doc.topic), headers, counter))
     raise ModelError(
         f"{doc.topic.kind} {doc.topic.key} cannot be cut to {tokenizer.window} tokens",
         remedy="set BBJ_EMBEDDING_WINDOW to what the model reads, at least 64",
@@ -100,6 +101,20 @@ def _overlapping(passages: list[_Passage], limits: Limits, headers: HeaderMaker,
     counted = iter(_counted(longer, counter))
     return [
         item if overlap is None else _measured(next(counted), item) for item, overlap in zip(passages, overlaps, strict=True)
+    ]
+
+
+def _with_uses(passages: list[_Passage], uses: Uses, headers: HeaderMaker, counter: Counter) -> list[_Passage]:
+    """Return the passages, those of code with the ``use`` lines that they need as far as the window has room for them."""
+    wanted = {}
+    for number, item in enumerate(passages):
+        pieces = uses.needed(item.draft.pieces)
+        if len(pieces) > len(item.draft.pieces) and not item.overlap:
+            wanted[number] = _passage(replace(item.draft, pieces=pieces), None, headers)
+    longer = dict(zip(wanted, _counted(list(wanted.values()), counter), strict=True))
+    return [
+        longer[number] if number in longer and longer[number].tokens <= counter.window else item
+        for number, item in enumerate(passages)
     ]
 
 

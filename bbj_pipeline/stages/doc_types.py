@@ -35,7 +35,8 @@ _TITLES: tuple[tuple[DocType, re.Pattern[str]], ...] = (
     ("example", re.compile(r"\b(?:examples?|samples?|sample code|code listing)\s*$|^(?:example|sample)\b", re.IGNORECASE)),
 )
 _MEMBER_TITLE = re.compile(r"^\w+(?:::|\.)\w+(?:\(.*\))?$")
-_API_CLASS = re.compile(r"^BBj[A-Z]\w+(?: \(.*\))?$")
+_API_CLASS = re.compile(r"^(?:BBj[A-Z]\w+|[a-z]\w*(?:-[a-z\d]+)+)(?: ?\(.*\))?$")
+"""A class of the BBj API or a web component, which HTML names with a hyphen, and perhaps which of its forms."""
 _API_HEADINGS = frozenset(
     {
         "syntax",
@@ -59,9 +60,10 @@ _CODE_SHARE = 0.7
 def classify(topic: Topic, default: DocType) -> tuple[DocType, str]:
     """Return the document type and the reason for it, a phrase for a person.
 
-    A source whose every document is an API page or a program says so by its default, and that stands.
+    A source whose documents are API pages or programs says so by its default, and that stands; only prose that lies among
+    programs, a text without a line of code, is judged as any other page.
     """
-    if default in ("api-reference", "example"):
+    if default == "api-reference" or (default == "example" and _has_code(topic)):
         return default, "type of the source"
     for doc_type, pattern in _TITLES[:3]:
         if found := pattern.search(topic.title):
@@ -76,6 +78,8 @@ def classify(topic: Topic, default: DocType) -> tuple[DocType, str]:
         return "language-reference", "it has the headings of a reference page: syntax and what goes with it"
     if _code_share(topic) >= _CODE_SHARE:
         return "example", f"at least {_CODE_SHARE:.0%} of the text is code"
+    if default == "example":
+        return "concept", "it lies among programs and has no code"
     return default, "no signal; type of the source"
 
 
@@ -87,11 +91,15 @@ def _api_reason(topic: Topic, headings: list[str]) -> str:
     if _MEMBER_TITLE.match(topic.title) and api_headings:
         return f"title is a member and it has a heading {min(api_headings)!r}"
     if _API_CLASS.match(topic.title) and api_headings:
-        return f"title is a class and it has a heading {min(api_headings)!r}"
+        return f"title is a class or a component and it has a heading {min(api_headings)!r}"
     signatures = sum(1 for heading in headings if _SIGNATURE.match(heading))
     if signatures >= 3 and signatures * 2 >= len(headings):
         return f"{signatures} of {len(headings)} headings are signatures"
     return ""
+
+
+def _has_code(topic: Topic) -> bool:
+    return any(block.type == "code" for block in topic.blocks)
 
 
 def _code_share(topic: Topic) -> float:

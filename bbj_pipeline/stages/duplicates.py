@@ -45,8 +45,8 @@ Hashes = NDArray[np.uint64]
 class Unit:
     """A text to compare: a chunk, a page, a section of a manual.
 
-    ``order`` sorts units by preference, the best first. ``document`` is what it belongs to. ``subject`` are the names an API
-    page is about, empty for anything else: pages that describe different members in the same words are no copies.
+    ``order`` sorts units by preference, the best first. ``document`` is what it belongs to. ``subject`` are the names a page
+    of a reference is about, empty for anything else: pages that describe different names in the same words are no copies.
     """
 
     id: str
@@ -69,7 +69,7 @@ def find_copies(read: Callable[[], Iterable[Unit]], *, threshold: float, inside_
     """Return the copies among the units, sorted by member.
 
     ``read`` is called twice and must give the same units in the same order. Units of one document are compared only with
-    ``inside_documents``, and never those of an API page. Time is linear in the text, also for one text with many copies;
+    ``inside_documents``, and never those of a reference page. Time is linear in the text, also for one text with many copies;
     memory holds a sketch of 256 bytes a unit, and the shingles of those that share a bucket with another.
     """
     keys = _band_keys(read())

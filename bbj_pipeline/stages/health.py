@@ -15,7 +15,7 @@ from bbj_pipeline.stages.modernisation.addresses import is_address
 from bbj_pipeline.stages.modernisation.targets import LINKED_KINDS, DocumentId, Library
 from bbj_pipeline.stages.modernisation.versions import version_order
 
-__all__ = ["CATEGORIES", "STALE_DAYS", "Health", "HealthFinding", "Page", "judge_health", "staleness"]
+__all__ = ["CATEGORIES", "REMEDIES", "STALE_DAYS", "Health", "HealthFinding", "Page", "judge_health", "staleness"]
 
 STALE_DAYS = 180
 """Age in days from which a document is warned of (the architecture this follows: "documents older than 6 months")."""
@@ -37,6 +37,20 @@ CATEGORIES = {
     "lost_relations": "names a successor or related page that is not found, is several, or closes a cycle",
 }
 """What is looked for, and what each means."""
+REMEDIES = {
+    "stale": "read it against the current version, then change it or save it again as it is",
+    "undated": "give the source dates: front matter, the export's file times, or the site's sitemap",
+    "duplicated": "keep one text and link to it; search shows the preferred one until then",
+    "untagged": "name the generation in the text or show its code; where it concerns all or none, say so in the source's"
+    " generation_overrides",
+    "orphaned": "link to it from the page above it or add it to the table of contents, or withdraw it",
+    "oversized": "divide it into a page a subject",
+    "broken_links": "correct the address, or publish the page it names",
+    "contradicting_versions": "find out which version is right and correct the other page",
+    "lost_relations": "write the name as the page's title or link to the page; where it is not published, publish it or take"
+    " the reference out",
+}
+"""What a writer can do about each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +156,9 @@ def _judge_page(page: Page, now: datetime.datetime) -> list[HealthFinding]:
             _finding("stale", page, f"changed {page.last_updated:%Y-%m-%d}, {days} days ago, score {score:.2f}", score)
         )
     if not page.tagged:
-        found.append(_finding("untagged", page, f"{page.chunks} chunks", page.chunks))
+        found.append(_finding("untagged", page, f"no cue of a generation in {_number(page.chunks, 'chunk')}", page.chunks))
     if page.tokens > OVERSIZED_TOKENS:
-        found.append(_finding("oversized", page, f"{page.tokens:,} tokens in {page.chunks} chunks", page.tokens))
+        found.append(_finding("oversized", page, f"{page.tokens:,} tokens in {_number(page.chunks, 'chunk')}", page.tokens))
     return found
 
 
@@ -214,6 +228,10 @@ def _is_entry(key: str) -> bool:
     """Tell whether a key is a site's or a folder's entry page, which is reached by its address."""
     stem = key.rsplit("/", 1)[-1].rsplit(".", 1)[0].casefold()
     return stem in _ENTRY_NAMES or stem == ""
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _finding(category: str, page: Page, detail: str, weight: float = 1.0) -> HealthFinding:

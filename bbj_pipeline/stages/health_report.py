@@ -9,11 +9,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
-from bbj_pipeline.stages.health import CATEGORIES, Health
+from bbj_pipeline.stages.health import CATEGORIES, REMEDIES, Health
 from bbj_pipeline.stages.modernisation import DocumentId, LinkGraph
 
-__all__ = ["DuplicateLine", "render_duplicates", "render_health", "render_links", "shown"]
+__all__ = ["LOST_REASONS", "DuplicateLine", "render_duplicates", "render_health", "render_links", "shown"]
 
+LOST_REASONS = {
+    "dangling": "no such document is published",
+    "ambiguous": "several documents are called so",
+    "cycle": "it would close a cycle of successors",
+}
+"""Why a relation is not in the modernisation graph, for a reader."""
 _WORST = 20
 _LONGEST = 300
 Documents = Mapping[DocumentId, tuple[str, str | None]]
@@ -42,6 +48,7 @@ def render_health(health: Health, *, worst: int = _WORST) -> str:
         found = health.of(category)
         documents_found = len({finding.document for finding in found})
         lines += ["", f"## {category.replace('_', ' ').capitalize()}: {documents_found:,}", "", f"Documents: {meaning}.", ""]
+        lines += [f"What to do: {REMEDIES[category]}.", ""] if found else []
         if category == "undated":  # a source that gives no dates gives none for any document: counted, not listed
             by_source = Counter(f"{item.document.kind}/{item.document.instance}" for item in found)
             lines += [f"- {escape(source)}: {number:,}" for source, number in sorted(by_source.items())] or ["none"]
@@ -99,7 +106,9 @@ def render_links(graph: LinkGraph, documents: Documents, *, worst: int = 100) ->
     for item in graph.dropped[:worst]:
         detail = f" ({escape(item.detail)})" if item.detail else ""
         relation = item.relation.replace("_", " ")
-        lines.append(f"- {_named(item.source, documents)} {relation} `{_code(item.target)}`: {item.reason}{detail}")
+        lines.append(
+            f"- {_named(item.source, documents)} {relation} `{_code(item.target)}`: {LOST_REASONS[item.reason]}{detail}"
+        )
     return "\n".join(lines) + "\n"
 
 

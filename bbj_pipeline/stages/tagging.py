@@ -18,7 +18,7 @@ from bbj_pipeline.stages.generations.overrides import Overrides
 
 __all__ = ["TAGGER_VERSION", "confidence", "generations_at", "tag"]
 
-TAGGER_VERSION = "4"
+TAGGER_VERSION = "5"
 
 _NO_OVERRIDES = Overrides()
 

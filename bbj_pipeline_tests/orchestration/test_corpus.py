@@ -89,6 +89,31 @@ def test_topics_printed_as_sections_of_a_manual_are_copies_of_the_topics(
     assert found == {("manual.pdf", f"Topic {number}", f"topic{number}.htm") for number in range(3)}
 
 
+def test_references_that_fill_in_one_form_are_no_copies(database: Database, settings: Settings, tmp_path: Path) -> None:
+    """Pages of two components, and of two verbs, in the same words are not copies of each other; two guides are."""
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for title, heading in (
+        ("dwc-radio", "Properties"),
+        ("dwc-switch", "Properties"),
+        ("READX Verb", "Syntax"),
+        ("FINDX Verb", "Syntax"),
+        ("First guide", "Overview"),
+        ("Second guide", "Overview"),
+    ):
+        words = " ".join(f"word{number} of the {heading.lower()}" for number in range(60))
+        name = title.lower().replace(" ", "-")
+        (folder / f"{name}.md").write_text(f"---\ntitle: {title}\n---\n\n## {heading}\n\n{words}.\n", encoding="utf-8")
+    publish_export(database, tmp_path / "store", "mdx", "forms", {"path": str(folder)})
+    report_duplicates(settings, database, "test")
+    assert [(item.document.key, item.representative.key) for item in page_copies(database)] == [
+        ("second-guide.md", "first-guide.md")
+    ]
+    with corpus_reader(database) as reader:
+        keys = {row.id: row.doc_key for row in reader.rows()}
+        assert {keys[copy.member] for copy in reader.copies()} == {"second-guide.md"}
+
+
 def test_the_samples_graph_leads_from_a_terminal_to_the_browser(database: Database, settings: Settings, tmp_path: Path) -> None:
     """Curated links and a page's own "Superseded" lead from the cursor mnemonic over the window to the browser's guide."""
     for kind, instance, options in (GUIDE, HELP):
@@ -132,7 +157,7 @@ def test_health_of_a_published_export(database: Database, settings: Settings, tm
     assert found == {
         ("broken_links", "index.md", "“the lost page” to lost.md"),
         ("undated", "index.md", "no date in the source"),
-        ("untagged", "index.md", "1 chunks"),
+        ("untagged", "index.md", "no cue of a generation in 1 chunk"),
         ("stale", "windows.md", "changed 2024-01-01, 911 days ago, score 0.97"),
     }
     stored = read_report(database, "health")

@@ -83,7 +83,9 @@ def test_too_many_rejects(tmp_path: Path) -> None:
 def test_what_is_rightly_left_out_is_no_failure(tmp_path: Path) -> None:
     """Drafts and tokenised programs, however many, are neither counted nor listed among the rejected."""
     left_out = [Reject("unit 1", "draft", "not published"), Reject("unit 2", "tokenised", "a tokenised BBj file")]
-    found = judge_rejects(stored(tmp_path, "parsed_topics", stage_records.PARSED, [TOPIC, *left_out]), limit=0.0)
+    found = judge_rejects(stored(tmp_path, "parsed_topics", stage_records.PARSED, [TOPIC, *left_out]), limit=0.0)[
+        "rejects_bounded"
+    ]
     assert found.passed
     assert found.numbers["rejected"] == 0
 
@@ -152,6 +154,20 @@ def test_a_lost_word_is_found(tmp_path: Path) -> None:
     assert not found.passed
     assert found.texts["offenders"] == "- `a.md`: `vanished`"
     assert uncovered(tagged, chunks, frozenset({"hash 0"})) == ({}, [], 1)
+
+
+def test_a_document_without_a_chunk_is_not_covered(tmp_path: Path) -> None:
+    """All words of a document are missing when it left no chunk, whether a reject stands in its place or nothing does."""
+    other = replace(DOC, topic=replace(TOPIC, key="b.md"))
+    tagged = stored(tmp_path, "tagged_docs", stage_records.TAGGED, [DOC, other])
+    rejected = Reject("b.md", "no-content", "the document has no text to retrieve")
+    missing, covered, documents = uncovered(
+        tagged, stored(tmp_path, "chunks", stage_records.CHUNKS, [CHUNK, rejected]), frozenset()
+    )
+    assert (list(missing), covered, documents) == (["b.md"], ["hash 0"], 2)
+    assert missing["b.md"] == ["clears", "cs", "print", "screen", "the"]
+    alone = stored(tmp_path, "chunks", stage_records.CHUNKS, [CHUNK])
+    assert list(uncovered(tagged, alone, frozenset({"hash 0"}))[0]) == ["b.md"]
 
 
 def test_drift_is_a_moved_share(tmp_path: Path) -> None:

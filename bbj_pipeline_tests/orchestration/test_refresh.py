@@ -8,6 +8,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from bbj_pipeline.cli.run import render
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.stage_names import STAGES
 from bbj_pipeline.storage.database import Database
@@ -75,6 +76,20 @@ def test_one_changed_topic_costs_one_topic(run: Refresh, exports: Path, database
     assert changed >= 1
     assert after.rows["inserted"] + after.rows["updated"] == changed
     assert after.embeddings["computed"] == changed
+
+
+def test_a_failed_check_that_does_not_block_is_a_warning(run: Refresh, exports: Path) -> None:
+    """The report of a published instance names the failed check with its remedy, also when nothing changed since."""
+    config = exports / "sources.yaml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("path: mdx/dwc-guide", "path: mdx/dwc-guide\n    min_tag_coverage: 1"), encoding="utf-8")
+    first, again = (run("mdx/dwc-guide")["mdx/dwc-guide"] for _ in range(2))
+    assert (first.status, again.status) == ("published", "unchanged")
+    (warning,) = first.warnings
+    assert warning.startswith("tagged_docs: unknown_share: BROKEN: at least 100% of the documents carry a label")
+    assert "Remedy: add a cue" in warning
+    assert again.warnings == first.warnings
+    assert f"\n    warning: {warning}" in render(first)
 
 
 def test_a_removed_topic_is_deleted(run: Refresh, exports: Path, database: Database) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from bbj_pipeline.records import Block
 from bbj_pipeline.stages.chunking import chunk
 from bbj_pipeline_tests.fakes import WordTokenizer
 from bbj_pipeline_tests.stages.documents import make_doc
-from benchmarks.chunk_checks import fences_are_balanced, torn_functions
+from benchmarks.chunk_checks import fences_are_balanced, functions_of, torn_functions
 
 
 def split(text: str, language: str | None, window: int = 200) -> list[str]:
@@ -145,6 +146,55 @@ def test_methods_between_braces_are_whole(language: str, text: str, opening: str
         assert sum(f"// number {number}\n" in part for part in parts) == 1
 
 
+FUNCTIONS = "\n\n".join(
+    f"function work{n}(order) {{\n" + "\n\n".join(f"  step{k}(order, {k});" for k in range(12)) + "\n}" for n in range(12)
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("java", JAVA % braced("public void find%d(int a)", 12)), ("js", FUNCTIONS), ("python", python(14))],
+    ids=["java", "javascript", "python"],
+)
+def test_functions_are_whole_where_the_fence_names_no_language(language: str, text: str) -> None:
+    """A manual does not say what its code is: lines that only one language has tell it, and functions stay whole."""
+    doc = make_doc(Block("code", text), doc_type="example", title="listing")
+    chunks = chunk(doc, WordTokenizer(200))
+    assert len(chunks) > 2
+    named = replace(doc.topic, blocks=(replace(doc.topic.blocks[0], language=language),))
+    assert len(functions_of(named.blocks[0])) >= 12
+    assert list(torn_functions(named, chunks)) == []
+
+
+def test_use_lines_stand_above_the_methods_that_need_them() -> None:
+    """A program is many blocks: a chunk whose code names an imported class has its ``use`` line, the others have not, and a
+    chunk that the lines would bring over the window goes without."""
+    methods = [
+        (Block("heading", f"Method m{n}", level=3), Block("code", f"method m{n}()\n" + body * 20 + "methodend", language="bbj"))
+        for n, body in enumerate(("a! = new HashMap()\n", "b = 1 + 2\n", "c! = new Other() + HashMap.x\n"))
+    ]
+    blocks = [
+        Block("code", "use java.util.HashMap\nuse ::other.bbj::Other", language="bbj"),
+        *(b for pair in methods for b in pair),
+    ]
+    doc = make_doc(*blocks, doc_type="example", title="Steps", metadata={"uses": ["java.util.HashMap", "::other.bbj::Other"]})
+    first, *later = chunk(doc, WordTokenizer(120))
+    assert first.content.count("use java.util.HashMap") == 1
+    shown = {
+        name: [line for line in item.content.split("\n") if line.startswith("use ")]
+        for item in later
+        for name in re.findall(r"method (m\d)", item.content)
+    }
+    assert shown["m1"] == []
+    assert shown["m2"] == ["use java.util.HashMap", "use ::other.bbj::Other"]
+    counts = set()
+    for window in range(100, 180):
+        made = chunk(doc, WordTokenizer(window))
+        assert all(item.tokens <= window for item in made)
+        counts.add(sum(item.content.count("use java.util.HashMap") for item in made))
+    assert len(counts) > 1
+
+
 def test_a_function_with_everything_in_one_call_is_cut_between_statements() -> None:
     """A script wrapped in one call is taken apart inside of it: functions in the wrapper stay whole."""
     inner = "\n".join(
@@ -175,12 +225,15 @@ def test_other_code_is_cut_at_blank_lines() -> None:
     assert all(any(paragraph in part for part in parts) for paragraph in paragraphs)
 
 
-@pytest.mark.parametrize("language", ["java", "javascript", "python"])
+@pytest.mark.parametrize("language", ["java", "javascript", "python", None])
 def test_hostile_code_is_split_too(language: str) -> None:
     """Ten thousand open brackets, a file of one line, binary rubbish: everything comes back in parts that fit."""
     for text in (
         "(\n" * 10_000,
         "a(" * 3_000,
+        "function f() " * 10_000,
+        "public f(" * 10_000 + ";",
+        "a(" * 5_000 + "\n" + ")" * 5_000,
         "\n".join("{[(<" * 50 for _ in range(200)),
         "\x07\x1b" * 2_000 + "\n\n" + "} " * 900,
     ):

@@ -9,11 +9,12 @@ from collections import Counter, defaultdict
 import pytest
 
 from bbj_pipeline.models import load_tokenizer
-from bbj_pipeline.records import Chunk
+from bbj_pipeline.records import Block, Chunk
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.stages.chunking import chunk
+from bbj_pipeline_tests.fakes import WordTokenizer
 from bbj_pipeline_tests.paths import CORPORA
-from bbj_pipeline_tests.stages.documents import tagged_folder
+from bbj_pipeline_tests.stages.documents import make_doc, tagged_folder
 
 PACKAGE = "com.basis.bbj.proxies.sysgui"
 
@@ -64,3 +65,31 @@ def test_a_chunk_is_about_one_method(window_chunks: tuple[Chunk, ...]) -> None:
         names = {re.split(r"\(", line)[0] for line in item.content.split("\n") if re.match(r"\w+\([^)]*\)$", line)}
         assert len(names) <= 1
         assert not names or item.heading_path[-1].startswith(names.pop())
+
+
+def test_overloads_that_stand_apart_are_one_passage() -> None:
+    """A class that lists its methods by their parameters has each name in one passage; a constructor is no overload of one."""
+
+    def listed(name: str, signature: str) -> tuple[Block, Block]:
+        return Block("heading", name, level=3), Block("code", signature, language="bbj")
+
+    doc = make_doc(
+        Block("heading", "Constructors", level=2),
+        *listed("Record", "Record()"),
+        Block("heading", "Methods", level=2),
+        *listed("getInt", "getInt(int p_field)"),
+        *listed("getText", "getText(int p_field)"),
+        *listed("getInt", "getInt(String p_name)"),
+        *listed("Record", "Record(String p_name)"),
+        *listed("getText", "getText(String p_name)"),
+        doc_type="api-reference",
+        title="Record",
+    )
+    assert [
+        (item.heading_path[-1], re.findall(r"^\w+\(.*", item.content, re.MULTILINE)) for item in chunk(doc, WordTokenizer(64))
+    ] == [
+        ("Record", ["Record()"]),
+        ("getInt", ["getInt(int p_field)", "getInt(String p_name)"]),
+        ("getText", ["getText(int p_field)", "getText(String p_name)"]),
+        ("Record", ["Record(String p_name)"]),
+    ]

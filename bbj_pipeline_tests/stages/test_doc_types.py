@@ -27,6 +27,9 @@ CASES = [
     (topic("'WINDOW' Mnemonic - Create a Window", "Syntax", "Description"), "language-reference"),
     (topic("@(column,row) - Position the Cursor", "Syntax", "Description", "Example"), "language-reference"),
     (topic("READ", "Syntax"), "language-reference"),
+    (topic("dwc-slider", "Properties", "Events", "Shadow Parts"), "api-reference"),
+    (topic("BBjFileChooser(Upload)", "Properties", "Messages"), "api-reference"),
+    (topic("drag-and-drop", "Moving a row"), "concept"),
     (topic("BBjSysGui::addWindow", "Description", "Syntax", "Parameters"), "api-reference"),
     (topic("BBjGrid", "Constructors", "Methods"), "api-reference"),
     (topic("Members", "open(int id)", "close()", "read(string key$)"), "api-reference"),
@@ -48,3 +51,10 @@ def test_type_and_reason(given: Topic, expected: str) -> None:
 def test_a_source_of_one_type_keeps_it() -> None:
     """Every page of a class reference is an API reference, even about a class called Migration."""
     assert classify(topic("Migration tips"), "api-reference")[0] == "api-reference"
+
+
+def test_prose_among_programs_is_no_example() -> None:
+    """A text without code in a source of programs is explanation, or what its title says; a program stays an example."""
+    assert classify(topic("Notes on the order entry"), "example")[0] == "concept"
+    assert classify(topic("Migrating order entry to DWC"), "example")[0] == "migration"
+    assert classify(topic("Migrating order entry to DWC", code="print 1"), "example") == ("example", "type of the source")

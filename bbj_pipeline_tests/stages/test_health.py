@@ -105,11 +105,13 @@ def test_what_others_found_is_shown() -> None:
 def test_the_report_counts_by_source_and_links_the_worst() -> None:
     """Each category has its number, each source its row, each offender its link; text from documents stays text."""
     hostile = page("a.md", title="[x](javascript:alert(1)) | <b>`y`</b>", tagged=False, url="javascript:alert(1)")
-    text = render_health(judged(INDEX, hostile, *SOUND[2:], page("b", "wordpress", "kb", tagged=False)))
+    health = judged(INDEX, hostile, *SOUND[2:], page("b", "wordpress", "kb", tagged=False))
+    text = render_health(health)
     assert "5 documents of 2 sources on 2026-06-30 00:00 UTC." in text
     assert text.count("\n## ") == len(CATEGORIES)
     assert "## Untagged: 2" in text
-    assert "- [b](https://kb.example.org/b) `wordpress/kb/b`: 2 chunks" in text
+    assert "- [b](https://kb.example.org/b) `wordpress/kb/b`: no cue of a generation in 2 chunks" in text
+    assert text.count("What to do: ") == sum(bool(health.of(name)) for name in CATEGORIES)
     assert re.search(r"(?<!\\)\]\(javascript", text) is None
     assert "<b>" not in text
     row = next(line for line in text.splitlines() if line.startswith("| wordpress/kb |"))
@@ -120,6 +122,6 @@ def test_a_long_list_is_cut_and_says_so() -> None:
     """Twenty of fifty are listed, with how many more there are."""
     pages = [page(f"{number}.md", tagged=False, in_toc=True) for number in range(50)]
     text = render_health(judged(*pages))
-    assert text.count(": 2 chunks") == 20
+    assert text.count(" in 2 chunks") == 20
     assert "- … and 30 more" in text
     assert escape("x" * 1000).endswith("…")

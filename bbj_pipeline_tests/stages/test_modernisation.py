@@ -109,6 +109,19 @@ def test_a_version_of_a_detail_is_not_the_pages(texts: Sequence[str]) -> None:
         (["Unlike the deprecated BBjGrid, this page shows the new grid. The BBjGrid control is deprecated."], [], {}),
         (["A guide.", "# Windows", "! Superseded: CTRL() is superseded by getText()."], [], {}),
         (["This verb is not deprecated."], [], {}),
+        (["Deprecated feature"], [], {}),
+        (["Obsolete programs are kept in a folder of their own."], [], {}),
+        (
+            ["! Important: Since BBj 23.00, this verb is no longer available. Its equivalent can now be found in BBjNewPane."],
+            [],
+            {
+                "deprecated_in": "23.00",
+                "still_valid": False,
+                "superseded_by": ["BBjNewPane"],
+                "migration_note": "Since BBj 23.00, this verb is no longer available. "
+                "Its equivalent can now be found in BBjNewPane.",
+            },
+        ),
     ],
 )
 def test_what_replaced_what(texts: Sequence[str], links: Sequence[Sequence[str]], expected: dict[str, Any]) -> None:

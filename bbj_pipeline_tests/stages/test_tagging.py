@@ -286,3 +286,12 @@ def test_positions_survive_letters_that_grow_in_lower_case() -> None:
 def test_hostile_text_takes_bounded_time(block: Block) -> None:
     """Patterns look a bounded way ahead: text made to be searched again and again is still tagged at once."""
     tag(topic(block))
+
+
+@pytest.mark.parametrize("sentence", ["{} is not needed any more.", "{} is no longer used.", "{} isn't supported here."])
+@pytest.mark.parametrize("call", ["CTRL(sysgui,101,1)", "CTRL(sysgui,id,index)"])
+def test_a_call_that_is_denied_does_not_count_whatever_its_arguments(sentence: str, call: str) -> None:
+    """The commas of a call end no clause: what is said of the call after its parenthesis is said of it."""
+    gui = code('sysgui! = BBjAPI().openSysGui("X0")')
+    assert tag(topic(prose(sentence.format(call)), gui)).generations == ("bbj-gui",)
+    assert tag(topic(prose(f"The text is read by {call}."), gui)).generations == ("vpro5", "bbj-gui")

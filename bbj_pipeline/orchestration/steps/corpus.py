@@ -17,7 +17,7 @@ from bbj_pipeline.settings import Settings
 from bbj_pipeline.sources.config import load_sources
 from bbj_pipeline.stages.duplicates import CHUNK_THRESHOLD, PAGE_THRESHOLD, Unit, find_copies
 from bbj_pipeline.stages.health import Health, Page, judge_health
-from bbj_pipeline.stages.health_report import render_duplicates, render_health, render_links
+from bbj_pipeline.stages.health_report import LOST_REASONS, render_duplicates, render_health, render_links
 from bbj_pipeline.stages.identifiers import identifiers
 from bbj_pipeline.stages.modernisation import (
     CuratedLink,
@@ -42,6 +42,8 @@ from bbj_pipeline.storage.database import Database
 
 __all__ = ["Report", "curated_links", "report_duplicates", "report_health", "report_links"]
 
+_REFERENCES = frozenset({"api-reference", "language-reference"})
+"""Types of pages that are each about one name, and fill in the same form for it."""
 _SECTIONS = 2
 """Levels of headings down to which the sections of a manual are compared with pages: chapters, and what they hold."""
 
@@ -134,7 +136,7 @@ def report_health(settings: Settings, database: Database, run_id: str, now: date
         lost=[
             (
                 item.source,
-                f"{item.relation.replace('_', ' ')} {item.target}: {item.reason}"
+                f"{item.relation.replace('_', ' ')} {item.target}: {LOST_REASONS[item.reason]}"
                 + (f" ({item.detail})" if item.detail else ""),
             )
             for item in dropped
@@ -188,7 +190,7 @@ def _order(row: CorpusRow, rank: Preference) -> tuple[object, ...]:
 
 def _chunk_units(reader: CorpusReader, rank: Preference) -> Iterator[Unit]:
     for row in reader.rows():
-        subject = frozenset(identifiers("\n".join((row.title, *row.heading_path)))) if row.doc_type == "api-reference" else ()
+        subject = frozenset(identifiers("\n".join((row.title, *row.heading_path)))) if row.doc_type in _REFERENCES else ()
         yield Unit(row.id, str(row.document), row.content, _order(row, rank), frozenset(subject))
 
 
@@ -196,7 +198,7 @@ def _page_units(reader: CorpusReader, rank: Preference) -> Iterator[Unit]:
     """Yield a unit for each document and, of a manual, for each of its sections: a topic may be printed as a section."""
     for document, rows in _documents(reader):
         first = rows[0]
-        subject = frozenset(identifiers(first.title)) if first.doc_type == "api-reference" else frozenset()
+        subject = frozenset(identifiers(first.title)) if first.doc_type in _REFERENCES else frozenset()
         yield Unit(_unit_id(document, ""), str(document), _joined(rows), _order(first, rank), subject)
         if document.kind == "pdf":
             for section, part in _sections(rows).items():

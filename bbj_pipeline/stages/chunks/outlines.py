@@ -1,7 +1,8 @@
 """What code is made of, as nested ranges of lines: declarations, the statements in them, what has to be repeated of them.
 
-BBj is read by the lexer of the BBj source parser, other languages by tree-sitter where a grammar is known for the name on the
-fence; anything else is taken by its blank lines. Nothing is counted or split here.
+BBj is read by the lexer of the BBj source parser, other languages by tree-sitter where the name on the fence has a
+grammar, or a fence without a name holds lines that only one language has; anything else is taken by its blank lines. Nothing
+is counted or split here.
 """
 
 from __future__ import annotations
@@ -19,6 +20,18 @@ __all__ = ["outline"]
 _BBJ_LANGUAGES = frozenset({"bbj", "bbx", "bbxt", "bbjt", "basic", "src", "pro5", "bui"})
 _LOOKS_LIKE_BBJ = re.compile(r"(?im)^[ \t]*(?:\d+[ \t]+)?(?:methodend|classend|interfaceend|fnend|rem\b|gosub\b|def[ \t]*fn)")
 """Code whose fence names no language is BBj when one of its lines begins with a word that only BBj begins lines with."""
+_LOOKS_LIKE = (
+    (
+        "java",
+        re.compile(
+            r"(?m)^import (?:static )?[\w.]+(?:\.\*)?;|"
+            r"^[ \t]*(?:public|private|protected) [^;=\n]{0,200}(?:\{|\([^;\n]{0,200})$"
+        ),
+    ),
+    ("python", re.compile(r"(?m)^[ \t]*(?:async )?def \w+\(.*:[ \t]*$|^class \w+(?:\(.*\))?:[ \t]*$")),
+    ("typescript", re.compile(r"(?m)\bfunction\b[ \t]*\w*[ \t]*\([^)]{0,200}\)[^{;\n]{0,80}\{|=>[ \t]*\{[ \t]*$")),
+)
+"""The same for other languages, as manuals print them; their grammar still has to agree. Bounded, for a line may be a file."""
 _IMPORT = re.compile(r"use\s+\S|#include\s", re.IGNORECASE)
 _CLOSERS = "})]"
 
@@ -29,10 +42,14 @@ def outline(lines: Sequence[str], language: str | None) -> Outline:
     text = "\n".join(lines)
     if name in _BBJ_LANGUAGES or (not name and _LOOKS_LIKE_BBJ.search(text)):
         return _bbj(lines, text)
-    found = syntax_outline(text, name)
+    found = syntax_outline(text, name or _guessed(text))
     if found is not None:
         return found
     return Outline(Span(0, len(lines), inner=lambda: _by_margin(lines)))
+
+
+def _guessed(text: str) -> str:
+    return next((language for language, sign in _LOOKS_LIKE if sign.search(text)), "")
 
 
 # -- BBj ---------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import groupby
 
 from bbj_pipeline.records import Block
 
@@ -18,12 +17,27 @@ _MEMBER_LEVEL = 3
 
 
 def join_overloads(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Return the blocks with each run of member sections under the same heading as one section."""
-    joined: list[Block] = []
-    for _, run in groupby(_sections(blocks), key=_name):
-        sections = list(run)
-        joined.extend(sections[0] if len(sections) == 1 else _join(sections))
-    return tuple(joined) if len(joined) < len(blocks) else blocks
+    """Return the blocks with the overloads of a method as one section, where the first of them stands.
+
+    Sections of one heading are overloads when they follow one another, or when each has a signature: a class lists its
+    methods by visibility or parameters, too. Those under another heading, a constructor and a field, stay apart.
+    """
+    joined: list[list[list[Block]]] = []
+    members: dict[str, list[list[Block]]] = {}
+    for section in _sections(blocks):
+        first = section[0]
+        if first.type != "heading" or first.level != _MEMBER_LEVEL:
+            members.clear()
+            joined.append([section])
+            continue
+        known = members.get(first.text)
+        if known is not None and (known is joined[-1] or all(any(map(_is_signature, each)) for each in (known[0], section))):
+            known.append(section)
+        else:
+            members[first.text] = [section]
+            joined.append(members[first.text])
+    made = [block for run in joined for block in (run[0] if len(run) == 1 else _join(run))]
+    return tuple(made) if len(made) < len(blocks) else blocks
 
 
 def _sections(blocks: tuple[Block, ...]) -> Iterator[list[Block]]:
@@ -36,14 +50,6 @@ def _sections(blocks: tuple[Block, ...]) -> Iterator[list[Block]]:
         current.append(block)
     if current:
         yield current
-
-
-def _name(section: list[Block]) -> tuple[str, int]:
-    """Return what overloads have in common; other sections get a name of their own."""
-    first = section[0]
-    if first.type == "heading" and first.level == _MEMBER_LEVEL:
-        return first.text, 0
-    return "", id(section)
 
 
 def _join(sections: list[list[Block]]) -> list[Block]:

@@ -54,6 +54,8 @@ _COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _IMPORTS = frozenset({"import_statement", "import_from_statement", "future_import_statement", "import_declaration"})
 _DECLARES = ("_declaration", "_definition", "_declarator")
 _WRAPPERS = frozenset({"export_statement", "decorated_definition", "lexical_declaration", "variable_declaration"})
+_MOST_LEVELS = 100
+"""Nodes inside of one another, all on the same lines, that are opened; what is deeper is cut between lines."""
 _MOST_WRONG = 0.1
 """Share of lines in top-level errors above which the text is not of this language."""
 
@@ -88,14 +90,28 @@ def _inner(nodes: Sequence[Node], start: int, end: int, owner: Node | None) -> C
 
 def _spans(nodes: Sequence[Node], start: int, end: int, owner: Node | None) -> Sequence[Span]:
     """Return spans that tile a range of lines: the nodes in it, or, while they all share lines, what these consist of."""
+    if end - start < 2:
+        return []
     groups = _groups(nodes)
-    while len(groups) == 1 and any(node.child_count for node in nodes):
-        nodes = [part for node in nodes for child in (node.children or [node]) for part in _body_parts(child, node)]
+    levels = 0
+    while len(groups) == 1 and levels < _MOST_LEVELS and any(map(_has_lines, nodes)):
+        nodes = [
+            part
+            for node in nodes
+            for child in (node.children if _has_lines(node) else [node])
+            for part in _body_parts(child, node)
+        ]
         groups = _groups(nodes)
+        levels += 1
     if len(groups) < 2:
-        return [Span(line, line + 1) for line in range(start, end)] if end - start > 1 else []
+        return [Span(line, line + 1) for line in range(start, end)]
     edges = [start, *(group[0].start_point.row for group in groups[1:]), end]
     return [_span(group, a, b, owner) for group, (a, b) in zip(groups, pairwise(edges), strict=True)]
+
+
+def _has_lines(node: Node) -> bool:
+    """Whether a node consists of parts that may lie on lines of their own."""
+    return node.child_count > 0 and node.end_point.row > node.start_point.row
 
 
 def _body_parts(child: Node, parent: Node) -> list[Node]:

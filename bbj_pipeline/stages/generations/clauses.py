@@ -34,10 +34,11 @@ _SIGNALS = frozenset(
 """One of these is in every match of the pattern above, ``t`` for the end of n't: looking for them first is cheap."""
 _WORD = re.compile("[a-z]+")
 _AFTER = re.compile(
-    r"[^.,;:!?\n]{0,24}?\b(?:(?:is|are|was|were)(?: not|n['’]t) (?:\w+ )?(?:available|supported|needed|required|involved|"
-    r"affected|used|possible)|(?:is|are) unsupported|do(?:es)?(?: not|n['’]t) (?:support|apply))\b",
+    r"[^.,;:!?\n]{0,24}?\b(?:(?:is|are|was|were)(?: not|n['’]t| no longer) (?:\w+ )?(?:available|supported|needed|required|"
+    r"involved|affected|used|possible)|(?:is|are) unsupported|do(?:es)?(?: not|n['’]t) (?:support|apply))\b",
     re.IGNORECASE,
 )
+_ARGUMENTS = re.compile(r"[^()\n]{0,60}\)")
 _LIST_ITEM = re.compile(r"\s*(?:(?:the|in) )*[\w/]+(?: [\w/]+){0,2}\s*")
 _LIST_END = re.compile(r"\s*(?:(?:[\w/]+ ){1,3}(?:and|or|nor)\s+)?(?:(?:and|or|nor|the|in)\s+)*")
 _COMMENT = re.compile(r"(?:^\s*(?:\d+\s+)?|[;:]\s*)rem\b", re.IGNORECASE | re.MULTILINE)
@@ -50,8 +51,11 @@ def is_denied(text: str, start: int, end: int) -> bool:
         clause = _BREAK.split(before)[-1]
         if _BEFORE.search(clause) or _in_denied_list(clause):
             return True
+    cue = text[start:end]
+    if cue.count("(") > cue.count(")") and (rest := _ARGUMENTS.match(text, end)):  # a call is named with its arguments
+        end = rest.end()
     after = text[end : end + _REACH]
-    negated = "not" in after or "n't" in after or "n’t" in after or "unsupported" in after
+    negated = "not" in after or "no longer" in after or "n't" in after or "n’t" in after or "unsupported" in after
     return negated and _AFTER.match(after) is not None
 
 

@@ -17,7 +17,7 @@ from bbj_pipeline.stages.modernisation.versions import VERSION, sentences
 
 __all__ = ["FACTS_VERSION", "with_facts"]
 
-FACTS_VERSION = "1"
+FACTS_VERSION = "2"
 
 _LEAD_BLOCKS = 6
 """Prose blocks at the beginning, before the first section of its own, that speak of the whole document."""
@@ -49,7 +49,12 @@ _TITLE_SINCE = re.compile(rf"[(\[]\s*{VERSION}\s*(?:\+|(?:and|or) (?:higher|late
 _OUTDATED = re.compile(
     r"\b(?:deprecated|obsolete|superseded|no longer (?:supported|available|recommended|maintained))\b", re.IGNORECASE
 )
-_OUTDATED_LABEL = re.compile(r"^\W*(?:deprecated|obsolete|superseded)\b(?! (?:by default|methods|features))", re.IGNORECASE)
+_OUTDATED_LABEL = re.compile(
+    r"^\W*(?:deprecated|obsolete|superseded)(?:\W*$|\s*[.:;,!)\]–—-]|\s+(?:in|since|as of|from|starting|with|now|"
+    r"by(?! default)|and (?:will|should|must|may|no longer|replaced))\b)",
+    re.IGNORECASE,
+)
+"""The word as a verdict on the page; before a noun, "Obsolete programs …", it is that noun's."""
 _ITSELF = re.compile(
     r"\b(?:this|it|the)(?: [\w:.'()$!@-]+){0,4} (?:is|are|was|has been|have been|became)(?: now| being| considered| also)?"
     r" (?:deprecated|obsolete|superseded|replaced|no longer (?:supported|available|recommended|maintained))\b",
@@ -64,6 +69,8 @@ _OTHER_SUBJECT = re.compile(
     re.IGNORECASE,
 )
 """After a label: ``Superseded: CTRL() is superseded by …`` speaks of CTRL(), wherever it stands."""
+_ADMONITION = re.compile(r"^(?i:important|note|warning|caution|attention|tip)\b\s*[:!.–—-]?\s+(?=[A-Z])")
+"""The word that a note begins with where its source had no title for it."""
 _ALIVE = re.compile(r"\bthis(?: [\w:.'()$!-]+){1,4} (?:is|remains) (?:still |fully )(?:valid|supported)\b", re.IGNORECASE)
 _NEGATED = re.compile(r"\b(?:not|never|n't|nor|neither)\b[^.]{0,20}$", re.IGNORECASE)
 _ANY_VERSION = re.compile(VERSION)
@@ -255,7 +262,7 @@ def _listed(value: Any) -> list[str]:
 def _note(notes: list[str]) -> str | None:
     """Join whole sentences up to the longest note; a first sentence that is longer stands alone."""
     kept = ""
-    for sentence in dict.fromkeys(notes):
+    for sentence in dict.fromkeys(_ADMONITION.sub("", note) for note in notes):
         if kept and len(kept) + len(sentence) >= _LONGEST_NOTE:
             break
         kept = f"{kept} {sentence}".strip()

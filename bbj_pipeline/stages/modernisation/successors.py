@@ -14,7 +14,8 @@ _REACH = 160
 """Characters after a cue in which its target stands."""
 _AFTER = re.compile(
     r"\b(?:superseded by|replaced (?:by|with)|in favou?r of|(?:please )?(?:use|see|call|consider)(?: using)?|"
-    r"for new (?:development|code|programs?),? use|successor is|modern equivalent is|migrate to)\s+(?:the\s+)?",
+    r"(?:equivalents?|functionality|function|feature|successor)s? (?:\w+ ){0,3}(?:found|available|provided) (?:in|by|through)|"
+    r"moved to|for new (?:development|code|programs?),? use|successor is|modern equivalent is|migrate to)\s+(?:the\s+)?",
     re.IGNORECASE,
 )
 _NEEDS_INSTEAD = re.compile(r"^(?:please )?(?:use|see|call|consider)", re.IGNORECASE)
