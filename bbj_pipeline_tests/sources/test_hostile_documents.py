@@ -62,6 +62,7 @@ def test_nothing_hostile_costs_much(kind: str) -> None:
     ("kind", "name", "code"),
     [
         *((kind, name, "entity-declarations") for kind in MARKUP_KINDS for name in ENTITIES),
+        *((kind, "more tags than memory", "too-large") for kind in MARKUP_KINDS),
         ("flare", "a snippet that declares entities", "entity-declarations"),
         ("flare", "a variable set that declares entities", "entity-declarations"),
         ("flare", "nested elements", "too-deep"),

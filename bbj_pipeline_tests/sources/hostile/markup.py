@@ -52,6 +52,7 @@ MARKUP: dict[str, Builder] = {
     "attributes behind an opening bracket": lambda: page(
         "<p x='<' " + " ".join(f"a{n}" for n in range(100_000)) + ">x</p><br>"
     ),
+    "more tags than memory": lambda: page("<p>" * 3_000_000),
     "a name of a megabyte": lambda: page("<" + "a" * 1_000_000 + ">x"),
     "a class of a megabyte": lambda: page("<p class='" + "Code " * 200_000 + "'>x</p>"),
     "one line of 10 MB": lambda: page("<p>" + "word " * (BIG // 5) + "</p>"),
