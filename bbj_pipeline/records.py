@@ -66,12 +66,19 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 """Kinds and instances: they become parts of paths."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
+_MOST_MARKS = 30
+"""Combining marks in a row, as the Stream-Safe Text Format has them (Unicode Standard Annex #15, section 13)."""
+_MARKS = re.compile(rf"[^\x00-\x7f\w]{{{_MOST_MARKS + 1},}}")
+"""Where longer runs of combining marks may be: none of them is ASCII, a letter or a digit."""
+_JOINER = "\u034f"
+
 
 def clean_text(text: str) -> str:
     """Return ``text`` in NFC, with ``\\n`` line ends, U+0000 as a space and lone surrogates as U+FFFD.
 
     PostgreSQL refuses U+0000 in text and JSON, UTF-8 cannot encode lone surrogates; one of either would refuse a whole batch.
-    A space, since the words on both sides of a dropped U+0000 would be one word that nobody finds.
+    A space, since the words on both sides of a dropped U+0000 would be one word that nobody finds. No real text has more than
+    30 combining marks in a row; longer runs are parted by U+034F, so that time grows with the length alone.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -79,8 +86,21 @@ def clean_text(text: str) -> str:
         text = text.replace("\0", " ")
     if text.isascii():
         return text
-    text = _SURROGATES.sub("\ufffd", text)
+    text = _MARKS.sub(_stream_safe, _SURROGATES.sub("\ufffd", text))
     return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+
+
+def _stream_safe(run: re.Match[str]) -> str:
+    """Part long runs of combining marks by U+034F: normalising one takes time by the square of its length."""
+    parts: list[str] = []
+    marks = 0
+    for letter in run[0]:
+        marks = marks + 1 if unicodedata.combining(letter) else 0
+        if marks > _MOST_MARKS:
+            parts.append(_JOINER)
+            marks = 1
+        parts.append(letter)
+    return "".join(parts)
 
 
 def _clean_json(value: Any) -> Any:

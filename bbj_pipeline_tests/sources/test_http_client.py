@@ -150,12 +150,26 @@ def test_endless_redirects_end() -> None:
 
 @pytest.mark.parametrize(
     "target",
-    ["http://169.254.169.254/latest/meta-data", "http://127.0.0.1:1/", "http://[::1]/", "http://localhost:9/", "//10.0.0.1/x"],
-)
+    [
+        "http://169.254.169.254/latest/meta-data", "http://127.0.0.1:1/", "http://[::1]/", "http://localhost:9/",
+        "//10.0.0.1/x", "http://[::ffff:10.0.0.1]/", "http://[64:ff9b::a00:1]/",
+    ],
+)  # fmt: skip
 def test_a_redirect_to_a_private_address_is_not_followed(target: str) -> None:
     """A site cannot send the crawler into the operator's network."""
     with (
         serve(lambda _: Answer(302, headers={"Location": target})) as origin,
+        client_for(origin, FakeTime()) as client,
+        pytest.raises(Refused) as caught,
+    ):
+        client.get(f"{origin}/")
+    assert caught.value.code == "private-address"
+
+
+def test_a_redirect_to_another_site_is_not_followed() -> None:
+    """A public host that is not allowed is told from a private address, and no name is looked up for it."""
+    with (
+        serve(lambda _: Answer(302, headers={"Location": "https://example.org/x"})) as origin,
         client_for(origin, FakeTime()) as client,
         pytest.raises(Refused) as caught,
     ):
@@ -189,7 +203,8 @@ def test_an_allowed_host_that_resolves_to_a_private_address_is_refused() -> None
     [
         ("8.8.8.8", True), ("2606:4700::1111", True), ("127.0.0.1", False), ("10.0.0.1", False), ("192.168.1.1", False),
         ("169.254.1.1", False), ("::1", False), ("fe80::1%eth0", False), ("::ffff:10.0.0.1", False), ("0.0.0.0", False),
-        ("224.0.0.1", False), ("100.64.0.1", False),
+        ("224.0.0.1", False), ("100.64.0.1", False), ("64:ff9b::a00:1", False), ("64:ff9b::808:808", True),
+        ("2002:a00:1::1", False), ("2002:808:808::1", True),
     ],
 )  # fmt: skip
 def test_public_addresses_are_told_from_private_ones(address: str, public: bool) -> None:

@@ -165,16 +165,21 @@ def test_what_is_said_of_others_deprecates_nothing(said: str) -> None:
 
 
 def test_lone_surrogates_and_zeros_in_every_place_are_cleaned() -> None:
-    """Names, types and descriptions that no database could store give records that can be encoded, with distinct keys."""
+    """Members, types and descriptions that no database could store give records that can be encoded, with distinct keys.
+
+    Names of packages and classes become keys, and are refused instead.
+    """
     bad = "a\ud800\0b"
     methods = [
         member(bad, f"In BBj 5.0 and higher, {bad}. This method is deprecated." + LINK.format(bad), {"name": bad, "type": bad})
     ]
-    record = {"name": bad, "docu": bad + LINK.format(bad), "methods": methods, "fields": [{"name": bad, "docu": bad}]}
-    content = json.dumps({"name": bad, "docu": bad, "classes": [record, record, {"name": "a\udfffb"}, {"name": "\0"}]}).encode()
+    record = {"name": "C", "docu": bad + LINK.format(bad), "methods": methods, "fields": [{"name": bad, "docu": bad}]}
+    content = json.dumps({"name": "p", "docu": bad, "classes": [record, record, {"name": "a\udfffb"}, {"name": "\0"}]}).encode()
     found = parse(content, bad + ".json")
-    assert [item.key for item in found if isinstance(item, Topic)] == ["a\ufffdb.a\ufffdb"]
-    assert [item.code for item in found if isinstance(item, Reject)] == ["duplicate-class", "duplicate-class", "bad-class"]
+    (topic,) = [item for item in found if isinstance(item, Topic)]
+    assert topic.key == "p.C"
+    assert "a\ufffd b" in {block.text for block in topic.blocks}
+    assert [item.code for item in found if isinstance(item, Reject)] == ["duplicate-class", "bad-class", "bad-class"]
     assert len({item.key for item in found}) == len(found)
     for item in found:
         text = json.dumps(to_json(item), ensure_ascii=False)
@@ -245,7 +250,26 @@ def test_one_bad_class_does_not_take_the_others_with_it() -> None:
         ("Reject", "p.(2)"),
         ("Reject", "p.A.(3)"),
         ("Topic", "p.B"),
+        ("Reject", "p.B.(members)"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"methods": {"0": {"name": "m"}}}, "methods is no list"),
+        ({"fields": ["x"]}, "entry 1 of fields is no object"),
+        ({"docu": 5.0}, "docu is no text"),
+        ({"constructors": [{"name": "C", "docu": ["x"]}]}, "docu of entry 1 of constructors is no text"),
+    ],
+)
+def test_members_of_another_shape_are_said(fields: dict[str, Any], said: str) -> None:
+    """What cannot be read of a class stands beside its topic as a reject that says where it is."""
+    found, reject = parse(package({"name": "C", **fields}))
+    assert isinstance(found, Topic)
+    assert isinstance(reject, Reject)
+    assert (reject.key, reject.code) == ("p.C.(members)", "bad-member")
+    assert said in reject.reason
 
 
 def test_bytes_that_are_not_utf8_are_read_as_windows_1252() -> None:
@@ -306,12 +330,10 @@ def test_mutated_samples_never_raise(sample: Path, edits: list[tuple[float, byte
     )
 )
 def test_any_json_in_any_place_never_raises(value: Any) -> None:
-    """JSON of the wrong shape, wherever it stands, is read as far as it goes."""
+    """JSON of the wrong shape, wherever it stands, is read as far as it goes, and each class is a topic or a reject."""
     assert len(parse(json.dumps(value).encode())) >= 1
-    assert (
-        len(parse(package(value, {"name": "A", "methods": value, "docu": value, "fields": [value], "constructors": value})))
-        == 2
-    )
+    whole = {"name": "A", "methods": value, "docu": value, "fields": [value], "constructors": value}
+    assert len([item for item in parse(package(value, whole)) if not item.key.endswith(".(members)")]) == 2
 
 
 def test_the_sample_packages_are_in_the_real_shape() -> None:

@@ -120,8 +120,8 @@ def test_deep_nesting_is_a_named_reject_and_not_a_loss() -> None:
 
 
 def test_surrogates_and_nul_do_not_reach_a_record() -> None:
-    """Encoded lone surrogates and NUL bytes are cleaned at the boundary."""
+    """Encoded lone surrogates and NUL bytes are cleaned at the boundary, and no word is glued by it."""
     check(b"a\0b \xed\xa0\x80 c\n" * 20)
     (found,) = results(b"# T\n\nfoo\0bar\n\n```\na\0b\n```\n")
     assert isinstance(found, Topic)
-    assert [block.text for block in found.blocks] == ["T", "foobar", "ab"]
+    assert [block.text for block in found.blocks] == ["T", "foo bar", "a b"]

@@ -195,16 +195,16 @@ def test_redirects_inside_the_site_are_one_page_and_loops_end() -> None:
     """A moved page has its new key; an endless redirect and one into a private network are rejects of that page alone."""
     found = crawl(
         {
-            "/": page("home", "/old", "/new", "/loop", "/inside"),
+            "/": page("home", "/old", "/new", "/loop", "/inside", "/away"),
             "/old": Answer(301, headers={"Location": "/new"}), "/new": page("new"),
             "/loop": Answer(302, headers={"Location": "/loop"}),
             "/inside": Answer(302, headers={"Location": "http://10.0.0.1/admin"}),
-            "/sitemap.xml": sitemap("/inside"),
+            "/away": Answer(302, headers={"Location": "https://example.org/"}),
         }
     )  # fmt: skip
     assert documents(found) == {"/", "/new"}
     assert {key: item.code for key, item in found.items() if isinstance(item, Reject)} == {
-        "/loop": "too-many-redirects", "/inside": "host-not-allowed",
+        "/loop": "too-many-redirects", "/inside": "private-address",
     }  # fmt: skip
 
 

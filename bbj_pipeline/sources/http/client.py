@@ -27,6 +27,7 @@ from bbj_pipeline.sources.http.policy import (
     USER_AGENT,
     Limits,
     backoff_seconds,
+    is_private_literal,
     is_public_address,
     retry_after_seconds,
 )
@@ -210,10 +211,11 @@ class HttpClient:
             raise Refused("bad-url", str(error)) from None
         if origin in self.routes:
             return _with_origin(url, self.routes[origin])
+        host = urlsplit(url).hostname or ""
         if origin not in self.origins:
-            raise Refused("host-not-allowed", f"{origin} is not one of the allowed hosts")
+            code = "private-address" if is_private_literal(host) else "host-not-allowed"
+            raise Refused(code, f"{origin} is not one of the allowed hosts")
         if origin not in self.trusted:
-            host = urlsplit(url).hostname or ""
             addresses = self.resolve(host)
             if not addresses:
                 raise SourceUnavailable(f"the name {host} does not resolve", remedy="check the URL, then run again")

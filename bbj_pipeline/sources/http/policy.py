@@ -13,7 +13,15 @@ from email.utils import parsedate_to_datetime
 
 from bbj_pipeline import __version__
 
-__all__ = ["RETRY_STATUSES", "USER_AGENT", "Limits", "backoff_seconds", "is_public_address", "retry_after_seconds"]
+__all__ = [
+    "RETRY_STATUSES",
+    "USER_AGENT",
+    "Limits",
+    "backoff_seconds",
+    "is_private_literal",
+    "is_public_address",
+    "retry_after_seconds",
+]
 
 USER_AGENT = f"bbj-pipeline/{__version__} (documentation indexer; respects robots.txt)"
 
@@ -70,8 +78,28 @@ def is_public_address(host: str, resolve: Callable[[str], list[str]]) -> bool:
     return bool(addresses) and all(_is_global(address) for address in addresses)
 
 
+def is_private_literal(host: str) -> bool:
+    """Say, without asking for any name, whether ``host`` is this machine or is written as an address that is not public."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return not _is_global(host)
+    except ValueError:  # a name
+        return False
+
+
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+"""IPv6 addresses that a NAT64 gateway turns into the IPv4 address in their last four bytes (RFC 6052)."""
+
+
 def _is_global(address: str) -> bool:
     parsed = ipaddress.ip_address(address.split("%", 1)[0])
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    inner = mapped if mapped is not None else parsed
-    return bool(inner.is_global and not inner.is_multicast)
+    inner = _inside_of(parsed) if isinstance(parsed, ipaddress.IPv6Address) else None
+    return bool(parsed.is_global and not parsed.is_multicast) if inner is None else _is_global(str(inner))
+
+
+def _inside_of(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """Return the IPv4 address that an IPv6 one leads to: mapped (RFC 4291), 6to4 (RFC 3056), or translated by NAT64."""
+    if address in _TRANSLATED:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour

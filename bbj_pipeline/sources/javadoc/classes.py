@@ -5,7 +5,7 @@ The shape of the JSON is known here; files and packages are not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from bbj_pipeline.records import Block, clean_text
 from bbj_pipeline.sources.javadoc.docu import Docu, read_docu
 
-__all__ = ["ClassTopic", "class_topic", "signature_of"]
+__all__ = ["ClassTopic", "class_topic", "faults_of", "signature_of"]
 
 _CONSTRUCTOR = "<init>"
 """What the generator calls a constructor that it found among the methods (the JVM's name for it)."""
@@ -53,6 +53,24 @@ def class_topic(name: str, record: Mapping[str, Any]) -> ClassTopic:
         topic.metadata["deprecated_in"] = docu.deprecated_in
     topic.metadata.update(facts.metadata(name))
     return topic
+
+
+def faults_of(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what of a class is not of the shape that is read, so that it is said and not passed over."""
+    if not isinstance(record.get("docu"), str | None):
+        yield "docu is no text"
+    for section in ("fields", "constructors", "methods"):
+        members = record.get(section)
+        if members is None:
+            continue
+        if not isinstance(members, list):
+            yield f"{section} is no list"
+            continue
+        for number, member in enumerate(members, 1):
+            if not isinstance(member, Mapping):
+                yield f"entry {number} of {section} is no object"
+            elif not isinstance(member.get("docu"), str | None):
+                yield f"docu of entry {number} of {section} is no text"
 
 
 def signature_of(name: str, params: object) -> str:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched, clean_text
 from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source, SourceOptions, existing_folder
 from bbj_pipeline.sources.folder import public_url_of, read_folder
-from bbj_pipeline.sources.javadoc.classes import class_topic
+from bbj_pipeline.sources.javadoc.classes import class_topic, faults_of
 from bbj_pipeline.sources.javadoc.docu import read_docu
 from bbj_pipeline.sources.markup import MarkupError
 
@@ -20,6 +21,9 @@ __all__ = ["JavadocOptions", "JavadocSource"]
 
 _SECTION = "BBj API"
 _DAMAGE = "holds a NUL, half of a surrogate pair or U+FFFD: export it again with its real name"
+
+_MOST_FAULTS = 5
+"""Faults of one class that are named; who mends them sees the others in the next run."""
 
 
 class JavadocOptions(SourceOptions):
@@ -31,7 +35,7 @@ class JavadocSource(Source[JavadocOptions]):
 
     kind = "javadoc"
     title = "BBj JavaDoc"
-    parser_version = "3"
+    parser_version = "4"
     default_doc_type = "api-reference"
     options_type = JavadocOptions
 
@@ -46,7 +50,7 @@ class JavadocSource(Source[JavadocOptions]):
         """Yield a topic a class, or a ``Reject`` for the file: ``not-json``, ``not-javadoc``, ``no-classes``.
 
         A class that cannot be used beside others that can is a ``Reject`` of its own: ``bad-class``, ``duplicate-class``, or
-        the code of its markup's fault.
+        the code of its markup's fault. Beside the topic of a class whose members are of another shape stands a ``bad-member``.
         """
         package = _load(raw)
         if isinstance(package, Reject):
@@ -64,7 +68,10 @@ class JavadocSource(Source[JavadocOptions]):
         seen: set[str] = set()
         sha256 = raw.sha256
         for number, record in enumerate(package["classes"], 1):
-            yield _topic(raw, options, name, number, record, common, seen, sha256)
+            result = _topic(raw, options, name, number, record, common, seen, sha256)
+            yield result
+            if isinstance(result, Topic) and (faults := ", ".join(islice(faults_of(record), _MOST_FAULTS))):
+                yield Reject(f"{result.key}.(members)", "bad-member", f"left out in {raw.key}: {faults}")
 
 
 def _topic(

@@ -28,6 +28,8 @@ MAX_DEPTH = 2000
 """Deepest nesting that is read. Real documents stay below 100; deeper ones are broken or hostile."""
 _MAX_ATTRIBUTES = 1000
 """Most attributes of one element: libxml2's HTML parser takes time quadratic in their number."""
+_MAX_TAGS = 2_000_000
+"""Most tags of a document, counted by their brackets: a tree and its blocks take some 500 bytes a tag, so about a gigabyte."""
 _MAX_LOGGED = 5
 _XHTML_NAMESPACE = "http://www.w3.org/1999/xhtml"
 _XHTML = f"{{{_XHTML_NAMESPACE}}}"
@@ -82,6 +84,7 @@ def parse_document(content: bytes, *, encoding: str | None = None) -> Parsed:
         raise MarkupError("not-markup", f"{nuls:,} of {len(text):,} characters are NUL: a binary file, not HTML or XML")
     if not _MARKUP.search(text):
         raise MarkupError("not-markup", "the document contains no HTML or XML element")
+    _refuse_crowds(text)
     refuse_entities(text)
     # Without its DOCTYPE a document has no entity declarations: nothing to expand, nothing to fetch.
     body = legal_references(named_references(text[prolog_end(text) :]))
@@ -105,10 +108,17 @@ def parse_fragment(html_text: str) -> etree._Element:
     """
     if len(html_text) > MAX_DOCUMENT_BYTES:
         raise MarkupError("too-large", f"{len(html_text):,} characters; at most {MAX_DOCUMENT_BYTES:,} are read")
+    _refuse_crowds(html_text)
     refuse_entities(html_text)
     root, _ = _parse_html(f"<html><body>{legal_references(html_text)}</body></html>")
     body = root.find("body")
     return root if body is None else body
+
+
+def _refuse_crowds(text: str) -> None:
+    tags = text.count("<")
+    if tags > _MAX_TAGS:
+        raise MarkupError("too-large", f"{tags:,} tags; at most {_MAX_TAGS:,} are read: split the document")
 
 
 def refuse_entities(text: str) -> None:

@@ -52,6 +52,7 @@ MARKUP: dict[str, Builder] = {
     "attributes behind an opening bracket": lambda: page(
         "<p x='<' " + " ".join(f"a{n}" for n in range(100_000)) + ">x</p><br>"
     ),
+    "more tags than memory": lambda: page("<p>" * 3_000_000),
     "a name of a megabyte": lambda: page("<" + "a" * 1_000_000 + ">x"),
     "a class of a megabyte": lambda: page("<p class='" + "Code " * 200_000 + "'>x</p>"),
     "one line of 10 MB": lambda: page("<p>" + "word " * (BIG // 5) + "</p>"),
@@ -59,6 +60,7 @@ MARKUP: dict[str, Builder] = {
     "base64 of 200,000 characters": lambda: page('<img src="data:image/png;base64,' + "A" * 200_000 + '"/>'),
     "zero bytes": lambda: page("<p>a\0b</p>"),
     "lone surrogates": lambda: page("<p>&#xD800; &#55357;</p>") + b"\xed\xa0\x80",
+    "accents without end": lambda: page("<p>kept a" + "\u0300\u0316" * 100_000 + "</p>"),
     "invalid UTF-8": lambda: page("<p>caf") + b"\xe9\xff\xfe</p>",
     "UTF-16 of an odd length": lambda: b"\xff\xfe" + page("").decode().encode("utf-16-le") + b"x",
     "UTF-16 with half a pair": lambda: b"\xff\xfe" + page("").decode().encode("utf-16-le") + b"\x00\xd8",

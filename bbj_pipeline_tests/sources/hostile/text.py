@@ -43,6 +43,7 @@ MDX: dict[str, Builder] = {
     "one line of base64": lambda: b"kept ![x](data:image/png;base64," + b"A" * 200_000 + b")",
     "base64 as a reference": lambda: b"kept ![x][y]\n\n[y]: data:image/png;base64," + b"A" * 200_000,
     "zero bytes": lambda: b"kept \0 a",
+    "accents without end": lambda: ("kept a" + "\u0300\u0316" * 100_000).encode(),
     "only zero bytes": lambda: b"\0" * 100_000,
     "invalid UTF-8": lambda: b"kept \xff\xfe\xed\xa0\x80",
     "UTF-16 of an odd length": lambda: b"\xff\xfek\0e\0p\0t\0\0\xd8x",
