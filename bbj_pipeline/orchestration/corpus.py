@@ -17,7 +17,7 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 from bbj_pipeline.orchestration.dead_runs import close_dead_runs, process_tags
 from bbj_pipeline.orchestration.failures import classified
 from bbj_pipeline.orchestration.platform import Platform
-from bbj_pipeline.orchestration.plots import health_plot
+from bbj_pipeline.orchestration.presentation.plots import as_markdown, health_shares
 from bbj_pipeline.orchestration.stage_names import PGVECTOR_TABLE
 from bbj_pipeline.orchestration.steps.corpus import Report, report_duplicates, report_health, report_links
 
@@ -105,5 +105,5 @@ def _result(make: Callable[[], Report]) -> dg.MaterializeResult:  # type: ignore
         report = make()
     shown: dict[str, Any] = {**report.counts, "seconds": round(time.perf_counter() - started, 3)}
     if report.health is not None:
-        shown["plot"] = dg.MetadataValue.md(health_plot(report.health))
+        shown["plot"] = dg.MetadataValue.md(as_markdown(health_shares(report.health), "share of documents with a finding"))
     return dg.MaterializeResult(metadata={**shown, "report": dg.MetadataValue.md(report.markdown)})
