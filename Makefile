@@ -64,8 +64,8 @@ bench-search: $(STAMP) ## rows, recall and milliseconds of searches in 51,134 ch
 bench-load: $(STAMP) ## publishing 5,000 and 51,134 chunks beside a bare COPY and index build, and what 50 edits cost in each
 	$(BIN)/python -m benchmarks.load
 
-bench-ablation: $(STAMP) ## judged queries over the published real corpora: what each stage and weight of a search adds
-	$(BIN)/python -m benchmarks.ablation
+bench-ablation: $(STAMP) ## judged queries (JUDGED=file.jsonl, or the configured ones) over what is published: what each part of a search adds
+	$(BIN)/bbj-pipeline eval $(if $(JUDGED),--judged $(JUDGED)) --ablations --grid
 
 FUZZ_CASES := 10000
 FUZZ_SEED := 2
