@@ -9,7 +9,7 @@ STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help run test ui lint format typecheck services live bench-parse bench-chunk bench-increments bench-embed bench-search \
-	bench-load bench-ablation kill fuzz clean
+	bench-load bench-ablation bench-serve bench-duplicates kill fuzz clean
 
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -58,14 +58,22 @@ bench-embed: $(STAMP) ## the embed stage beside the model's own best batched enc
 KILL_POINTS := 50
 kill: $(STAMP) ## kill publishing, its server and its disk KILL_POINTS times while readers look on (private servers; a mount if root)
 	$(BIN)/python -m benchmarks.kill --points $(KILL_POINTS)
+
 bench-search: $(STAMP) ## rows, recall and milliseconds of searches in 51,134 chunks beside plain SQL with ts_rank
 	$(BIN)/python -m benchmarks.search
 
 bench-load: $(STAMP) ## publishing 5,000 and 51,134 chunks beside a bare COPY and index build, and what 50 edits cost in each
 	$(BIN)/python -m benchmarks.load
 
-bench-ablation: $(STAMP) ## judged queries over the published real corpora: what each stage and weight of a search adds
-	$(BIN)/python -m benchmarks.ablation
+bench-ablation: $(STAMP) ## judged queries (JUDGED=file.jsonl, or the configured ones) over what is published: what each part of a search adds
+	$(BIN)/bbj-pipeline eval $(if $(JUDGED),--judged $(JUDGED)) --ablations --grid
+
+bench-serve: $(STAMP) ## the REST and MCP service under load, over what is published
+	$(BIN)/python -m benchmarks.serve
+
+bench-duplicates: $(STAMP) ## near-duplicates among 100,000 generated chunks beside bare shingling: seconds, then memory
+	$(BIN)/python -m benchmarks.duplicates --chunks 100000
+	$(BIN)/python -m benchmarks.duplicates --chunks 100000 --memory
 
 FUZZ_CASES := 10000
 FUZZ_SEED := 2

@@ -11,7 +11,6 @@ Standard library only, imported by every layer. No logging and no retry policy l
     │   ├── ModelUnavailable      an embedding server
     │   └── Overloaded            this service has as many requests as it can take
     ├── RejectedInput             the input itself is unusable               never retried
-    │   ├── CheckFailed           a blocking check stands before publishing
     │   └── NotFound              what is asked for by its id is not there
     ├── ModelError                an embedding model is missing or misbehaves never retried
     └── SchemaError               the database is not at the schema this code needs never retried
@@ -20,7 +19,6 @@ Standard library only, imported by every layer. No logging and no retry policy l
 from __future__ import annotations
 
 __all__ = [
-    "CheckFailed",
     "ConfigurationError",
     "ConnectionLost",
     "DatabaseUnavailable",
@@ -88,10 +86,6 @@ class Overloaded(Unavailable):
 
 class RejectedInput(PipelineError):
     """The input itself is unusable and will be so tomorrow."""
-
-
-class CheckFailed(RejectedInput):
-    """A blocking data-quality check failed; what is served stays as it was."""
 
 
 class NotFound(RejectedInput):

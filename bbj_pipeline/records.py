@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from bbj_pipeline.errors import ConfigurationError
 
@@ -27,6 +27,7 @@ __all__ = [
     "BlockType",
     "Chunk",
     "DocType",
+    "DocumentId",
     "Evidence",
     "Generation",
     "InstanceRef",
@@ -156,6 +157,17 @@ class InstanceRef:
 
     def __str__(self) -> str:
         return f"{self.kind}/{self.instance}"
+
+
+class DocumentId(NamedTuple):
+    """Identity of a document over all sources, written ``kind/instance/key``."""
+
+    kind: str
+    instance: str
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.instance}/{self.key}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import click
 
 from bbj_pipeline.errors import ConfigurationError
 from bbj_pipeline.evaluation import Answer, JudgedSet, Summary, load_judged, summarize
-from bbj_pipeline.evaluation.ablations import Ablation, ablation_table, answers_of, search_ablations
+from bbj_pipeline.evaluation.ablations import Ablation, ablation_table, answers_of, fusion_grid, search_ablations
 from bbj_pipeline.evaluation.running import EmbedOnce
 from bbj_pipeline.evaluation.tables import summary_table
 from bbj_pipeline.evaluation.trec import qrels, run
@@ -29,11 +29,14 @@ __all__ = ["eval"]
 @click.option(
     "--ablations", is_flag=True, help="Also leave out one part after another; embeds the corpus anew for two of them."
 )
+@click.option("--grid", is_flag=True, help="Also try weights and candidates of the two legs: twenty fusions.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.option(
     "--run-file", type=click.Path(path_type=Path), help="Write the rankings there in TREC format, the judgements to FILE.qrels."
 )
-def eval(judged: Path | None, ablations: bool, as_json: bool, run_file: Path | None) -> None:  # noqa: A001  # the command's name
+def eval(  # noqa: A001  # the command's name
+    judged: Path | None, ablations: bool, grid: bool, as_json: bool, run_file: Path | None
+) -> None:
     """Ask the judged queries of what is published and print MRR, nDCG@10 and recall with 95 % intervals."""
     settings = load_settings()
     queries = _judged(settings, judged)
@@ -48,6 +51,7 @@ def eval(judged: Path | None, ablations: bool, as_json: bool, run_file: Path | N
         if not as_json:
             click.echo(f"{queries.name}: {len(queries.queries)} queries\n\n{summary_table(summary)}")
         rows = _ablations(database, embedder, config, queries, answers) if ablations else []
+        rows += fusion_grid(database, embedder, config, queries, answers) if grid else []
     if as_json:
         click.echo(json.dumps(_as_json(queries, summary, rows), ensure_ascii=False))
     elif rows:

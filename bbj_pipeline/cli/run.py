@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,7 +77,14 @@ def run_instances(
         # The person at the terminal retries; waiting between attempts is for the night.
         definitions = build_definitions(settings, platform=platform, max_retries=0)
         level = "INFO" if verbose else "CRITICAL"
-        yield from refresh(definitions, instance, refs, log_level=level, approve_deletions=approve_deletions)
+        yield from refresh(
+            definitions,
+            instance,
+            refs,
+            log_level=level,
+            approve_deletions=approve_deletions,
+            tell=partial(click.echo, err=True),
+        )
 
 
 def render(report: InstanceReport) -> str:

@@ -18,9 +18,12 @@ from bbj_pipeline.retrieval import Reranker, SearchConfig, Searcher
 from bbj_pipeline.stages.contract import Embedder
 from bbj_pipeline.storage.database import Database
 
-__all__ = ["DEFAULT", "Ablation", "ablation_table", "answers_of", "search_ablations"]
+__all__ = ["DEFAULT", "Ablation", "ablation_table", "answers_of", "fusion_grid", "search_ablations"]
 
 DEFAULT = "default"
+_GRID_CANDIDATES = (20, 50, 100, 200)
+_GRID_WEIGHTS = (0.7, 0.6, 0.5, 0.4, 0.3)
+"""Of the vectors; the words have the rest. The blueprint's is the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,19 @@ def search_ablations(
         yield ablation(setup.name, answers, baseline, floor=config.confidence_floor)
 
 
+def fusion_grid(
+    database: Database, embedder: Embedder, config: SearchConfig, judged: JudgedSet, baseline: Sequence[Answer]
+) -> Iterator[Ablation]:
+    """Yield the bare fusion of both legs for every number of candidates and pair of weights, hints withheld."""
+    for candidates in _GRID_CANDIDATES:
+        sized = replace(_bare(config), dense_candidates=candidates, lexical_candidates=candidates)
+        for dense in _GRID_WEIGHTS:
+            lexical = round(1 - dense, 1)
+            weighed = replace(sized, dense_weight=dense, lexical_weight=lexical)
+            answers = answers_of(database, embedder, weighed, judged, hinted=False)
+            yield ablation(f"fused {dense} / {lexical}, {candidates} a leg", answers, baseline, floor=config.confidence_floor)
+
+
 def ablation(name: str, answers: Sequence[Answer], baseline: Sequence[Answer], *, floor: float) -> Ablation:
     """Summarize one configuration's answers and compare them with the default's."""
     return Ablation(name, summarize(answers, floor=floor), compare(score_answers(answers), score_answers(baseline)))
@@ -92,19 +108,28 @@ def ablation_table(ablations: Sequence[Ablation]) -> str:
 
 
 def _setups(config: SearchConfig, reranker: Reranker | None) -> Iterator[_Setup]:
-    level = replace(config, target_weight=0.0, preference_weight=0.0)
-    # The legs and their fusion, and nothing after them.
-    bare = replace(level, phrase_bonus=0.0, identifier_bonus=0.0, per_document=HITS, kind_share=1.0)
+    bare = _bare(config)
     yield _Setup("dense alone", replace(bare, dense_weight=1.0, lexical_weight=0.0), hinted=False)
     yield _Setup("lexical alone", replace(bare, dense_weight=0.0, lexical_weight=1.0), hinted=False)
     yield _Setup("fused, nothing after", bare, hinted=False)
     yield _Setup("blueprint's fusion (.7/.3, 20 a leg)", _blueprint(config))
     yield _Setup("without hints", config, hinted=False)
-    yield _Setup("without generation scoring", level)
+    yield _Setup("without generation scoring", _level(config))
     yield _Setup("without wording bonuses", replace(config, phrase_bonus=0.0, identifier_bonus=0.0))
+    yield _Setup("without phrase bonus", replace(config, phrase_bonus=0.0))
+    yield _Setup("without identifier bonus", replace(config, identifier_bonus=0.0))
     yield _Setup("without balance", replace(config, per_document=HITS, kind_share=1.0))
     if reranker is not None:
         yield _Setup("reranked", config, reranker=reranker)
+
+
+def _level(config: SearchConfig) -> SearchConfig:
+    return replace(config, target_weight=0.0, preference_weight=0.0)
+
+
+def _bare(config: SearchConfig) -> SearchConfig:
+    """The legs and their fusion, and nothing after them."""
+    return replace(_level(config), phrase_bonus=0.0, identifier_bonus=0.0, per_document=HITS, kind_share=1.0)
 
 
 def _blueprint(config: SearchConfig) -> SearchConfig:

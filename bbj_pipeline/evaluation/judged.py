@@ -9,28 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bbj_pipeline.errors import ConfigurationError
-from bbj_pipeline.records import Generation, clean_text, content_hash
+from bbj_pipeline.records import DocumentId, Generation, clean_text, content_hash
 
-__all__ = ["NEGATIVE", "DocumentId", "JudgedQuery", "JudgedSet", "Judgement", "load_judged"]
+__all__ = ["NEGATIVE", "JudgedQuery", "JudgedSet", "Judgement", "load_judged"]
 
 NEGATIVE = "negative"
 """The type of a query that has no answer in the corpus."""
-
-
-class DocumentId(NamedTuple):
-    """A document of an instance."""
-
-    kind: str
-    instance: str
-    key: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}/{self.instance}/{self.key}"
 
 
 @dataclass(frozen=True, slots=True)

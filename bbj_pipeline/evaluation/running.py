@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from bbj_pipeline.evaluation.judged import DocumentId, JudgedQuery
+from bbj_pipeline.evaluation.judged import JudgedQuery
 from bbj_pipeline.evaluation.metrics import DEPTH
-from bbj_pipeline.records import Generation
+from bbj_pipeline.records import DocumentId, Generation
 from bbj_pipeline.retrieval import Candidate, SearchHit, SearchResponse
 from bbj_pipeline.stages.contract import Embedder, Vector, Vectors
 

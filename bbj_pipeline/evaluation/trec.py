@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bbj_pipeline.evaluation.judged import DocumentId, JudgedQuery
+from bbj_pipeline.evaluation.judged import JudgedQuery
 from bbj_pipeline.evaluation.running import Answer
+from bbj_pipeline.records import DocumentId
 
 __all__ = ["qrels", "run"]
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+from dagster._core.utils import make_new_run_id
 
 from bbj_pipeline.orchestration.dead_runs import close_dead_runs, process_tags
 from bbj_pipeline.orchestration.failures import classified
 from bbj_pipeline.orchestration.platform import Platform
-from bbj_pipeline.orchestration.plots import health_plot
+from bbj_pipeline.orchestration.presentation.plots import as_markdown, health_shares
 from bbj_pipeline.orchestration.stage_names import PGVECTOR_TABLE
 from bbj_pipeline.orchestration.steps.corpus import Report, report_duplicates, report_health, report_links
 
@@ -83,11 +84,13 @@ def build_corpus_job() -> UnresolvedAssetJobDefinition:
 def make_reports(definitions: dg.Definitions, instance: dg.DagsterInstance, *, log_level: str) -> str | None:
     """Run the job in this process; return ``None``, or in a person's words what failed."""
     close_dead_runs(instance)
+    run_id = make_new_run_id()
     result = definitions.resolve_job_def(CORPUS_JOB).execute_in_process(
         instance=instance,
         raise_on_error=False,
         run_config={"loggers": {"console": {"config": {"log_level": log_level}}}},
-        tags=process_tags(),
+        run_id=run_id,
+        tags=process_tags(run_id),
     )
     if result.success:
         return None
@@ -105,5 +108,5 @@ def _result(make: Callable[[], Report]) -> dg.MaterializeResult:  # type: ignore
         report = make()
     shown: dict[str, Any] = {**report.counts, "seconds": round(time.perf_counter() - started, 3)}
     if report.health is not None:
-        shown["plot"] = dg.MetadataValue.md(health_plot(report.health))
+        shown["plot"] = dg.MetadataValue.md(as_markdown(health_shares(report.health), "share of documents with a finding"))
     return dg.MaterializeResult(metadata={**shown, "report": dg.MetadataValue.md(report.markdown)})

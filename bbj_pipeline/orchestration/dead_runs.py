@@ -1,7 +1,7 @@
-"""Ends runs whose process is gone. A run that ``bbj-pipeline run`` executes itself has no worker that Dagster could look after.
+"""Ends runs whose process is gone: a killed ``bbj-pipeline run``, or one of the UI's that was killed with its daemon.
 
-Killed, it would count as running for ever, and a few of them would fill the run queue: nothing would start any more. Such a
-run carries its process in a tag; whoever opens the instance next, and a sensor meanwhile, reports it as failed.
+It would count as running for ever and hold its pools: nothing would start any more. Each run carries its process in a tag;
+whoever opens the instance next, and a sensor meanwhile, reports it as failed.
 """
 
 from __future__ import annotations
@@ -13,24 +13,34 @@ import psutil
 
 from bbj_pipeline.orchestration.pools import free_slots_of_ended_runs
 
-__all__ = ["build_dead_run_sensor", "close_dead_runs", "process_tags"]
+__all__ = ["build_dead_run_sensor", "close_dead_runs", "mark_process", "process_tags"]
 
 _PROCESS = "bbj_pipeline/process"
 _UNFINISHED = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 _TICK_SECONDS = 60
 
 
-def process_tags() -> dict[str, str]:
-    """Return the tag that says which process of which machine executes a run."""
-    return {_PROCESS: _name(psutil.Process())}
+def process_tags(run_id: str) -> dict[str, str]:
+    """Return the tag that says which process of which machine executes a run.
+
+    It names the run too: a run that is executed again from the UI inherits the tags of the first.
+    """
+    return {_PROCESS: f"{run_id}@{_name(psutil.Process())}"}
+
+
+def mark_process(instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
+    """Note on a run which process executes it, unless whoever started it has."""
+    tags = process_tags(run.run_id)
+    if run.tags.get(_PROCESS) != tags[_PROCESS]:
+        instance.add_run_tags(run.run_id, tags)
 
 
 def close_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     """Report every unfinished run of a dead process of this machine as failed, and free its pool slots; return their ids."""
     closed = []
     for run in instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED)):
-        process = run.tags.get(_PROCESS)
-        if process is not None and _is_dead(process):
+        owner, _, process = run.tags.get(_PROCESS, "").partition("@")
+        if owner == run.run_id and _is_dead(process):
             instance.report_run_failed(run, f"its process ({process}) ended before the run did: run it again")
             closed.append(run.run_id)
     free_slots_of_ended_runs(instance)
@@ -63,6 +73,7 @@ def _is_dead(name: str) -> bool:
     if host != socket.gethostname():
         return False
     try:
-        return _name(psutil.Process(int(pid))) != name
+        process = psutil.Process(int(pid))
+        return _name(process) != name or process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True

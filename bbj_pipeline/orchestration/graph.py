@@ -12,6 +12,7 @@ from typing import Any
 import dagster as dg
 
 from bbj_pipeline.orchestration.automation import react_to_content
+from bbj_pipeline.orchestration.dead_runs import mark_process
 from bbj_pipeline.orchestration.failures import classified, retry_policy
 from bbj_pipeline.orchestration.freshness import freshness_policy
 from bbj_pipeline.orchestration.platform import Platform
@@ -65,6 +66,7 @@ def build_source_assets(
     partitions = partitions_of(instances)
 
     def at(context: dg.AssetExecutionContext, platform: Platform) -> Workplace:
+        mark_process(context.instance, context.run)
         return Workplace(by_name[context.partition_key], platform.store, context.run_id)
 
     def output(step: Callable[[], StepResult]) -> dg.Output[StepResult]:

@@ -20,6 +20,7 @@ __all__ = [
     "RUN_RESOURCES",
     "export_pool",
     "free_slots_of_ended_runs",
+    "full_pools",
     "set_pool_limits",
 ]
 
@@ -78,6 +79,19 @@ def free_slots_of_ended_runs(instance: dg.DagsterInstance) -> list[str]:
     for run_id in ended:
         storage.free_concurrency_slots_for_run(run_id)
     return ended
+
+
+def full_pools(instance: dg.DagsterInstance, kind: str) -> dict[str, str]:
+    """Return which of the pools that a refresh of ``kind`` passes through are full, each with the id of a run that holds it."""
+    storage = instance.event_log_storage
+    if not storage.supports_global_concurrency_limits:
+        return {}
+    pools = {name: storage.get_concurrency_info(name) for name in (export_pool(kind), EMBEDDER_POOL, PGVECTOR_WRITE_POOL)}
+    return {
+        name: info.claimed_slots[0].run_id
+        for name, info in pools.items()
+        if info.claimed_slots and len(info.claimed_slots) >= info.slot_count
+    }
 
 
 def _resources(*, cpu: str, memory: str, limit: str) -> Mapping[str, Any]:

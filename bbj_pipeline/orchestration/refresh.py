@@ -5,14 +5,16 @@ What the command line and tests call; the daemon runs the same jobs by itself.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import dagster as dg
+from dagster._core.utils import make_new_run_id
 
 from bbj_pipeline.orchestration.dead_runs import close_dead_runs, process_tags
 from bbj_pipeline.orchestration.jobs import refresh_job_name
+from bbj_pipeline.orchestration.pools import full_pools
 from bbj_pipeline.orchestration.stage_names import CHUNKS, EMBEDDINGS, PARSED_TOPICS, PGVECTOR_TABLE, STAGES
 from bbj_pipeline.records import InstanceRef
 
@@ -47,15 +49,19 @@ def refresh(
     *,
     log_level: str,
     approve_deletions: Collection[InstanceRef] = (),
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Iterator[InstanceReport]:
     """Run the refresh job of every instance in ``refs``; a failed one is reported and the next goes on.
 
     Withheld deletions of the instances in ``approve_deletions`` are carried out in these runs, and in no later one.
-    Raises ``KeyboardInterrupt`` after the report of the instance in whose run it was interrupted.
+    ``tell`` hears what a run may have to wait for. Raises ``KeyboardInterrupt`` after the report of the instance in whose run it was interrupted.
     """
     close_dead_runs(instance)
     for ref in refs:
+        for pool, holder in full_pools(instance, ref.kind).items():
+            tell(f"{ref} may have to wait: run {holder} in the UI holds the pool {pool!r}")
         job = definitions.resolve_job_def(refresh_job_name(ref.kind))
+        run_id = make_new_run_id()
         result = job.execute_in_process(
             partition_key=ref.instance,
             instance=instance,
@@ -64,7 +70,8 @@ def refresh(
                 "loggers": {"console": {"config": {"log_level": log_level}}},
                 "ops": {f"{ref.kind}__{PGVECTOR_TABLE}": {"config": {"approve_deletions": ref in approve_deletions}}},
             },
-            tags=process_tags(),
+            run_id=run_id,
+            tags=process_tags(run_id),
         )
         yield _report(ref, result)
         if _interrupted(result):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bbj_pipeline.records import DocumentId
 from bbj_pipeline.retrieval.contract import Candidate, DocumentLink
-from bbj_pipeline.stages.modernisation import DocumentId
 from bbj_pipeline.storage.corpus import document_links, representatives
 from bbj_pipeline.storage.database import Connection
 from bbj_pipeline.storage.spaces import Space

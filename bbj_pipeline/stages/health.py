@@ -11,8 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bbj_pipeline.records import DocumentId
 from bbj_pipeline.stages.modernisation.addresses import is_address
-from bbj_pipeline.stages.modernisation.targets import LINKED_KINDS, DocumentId, Library
+from bbj_pipeline.stages.modernisation.targets import LINKED_KINDS, Library
 from bbj_pipeline.stages.modernisation.versions import version_order
 
 __all__ = ["CATEGORIES", "REMEDIES", "STALE_DAYS", "Health", "HealthFinding", "Page", "judge_health", "staleness"]

@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
+from bbj_pipeline.records import DocumentId
 from bbj_pipeline.stages.health import CATEGORIES, REMEDIES, Health
-from bbj_pipeline.stages.modernisation import DocumentId, LinkGraph
+from bbj_pipeline.stages.modernisation import LinkGraph
 
 __all__ = ["LOST_REASONS", "DuplicateLine", "render_duplicates", "render_health", "render_links", "shown"]
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from bbj_pipeline.records import InstanceRef
+from bbj_pipeline.records import DocumentId, InstanceRef
 from bbj_pipeline.stages.duplicates import Copy
-from bbj_pipeline.stages.modernisation import DocumentId, DroppedLink, LinkGraph
+from bbj_pipeline.stages.modernisation import DroppedLink, LinkGraph
 from bbj_pipeline.storage.database import Connection, Database
 from bbj_pipeline.storage.queries import query
 from bbj_pipeline.storage.spaces import Space, active_space

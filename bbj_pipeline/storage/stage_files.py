@@ -7,6 +7,7 @@ recognised without reading a row. What a row means belongs to ``stage_records``.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import logging
 import time
@@ -22,7 +23,7 @@ from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.storage.blobs import BlobStore
 from bbj_pipeline.storage.file_store import FileStore
 
-__all__ = ["StageDraft", "StageFile", "StageInfo", "StageStore"]
+__all__ = ["StageDraft", "StageFile", "StageInfo", "StageStore", "StageWriter"]
 
 log = logging.getLogger(__name__)
 
@@ -111,6 +112,39 @@ class StageDraft:
         """Put the finished draft in place of the earlier file."""
         self._files.replace(self._temporary, self._path)
         return StageFile(self._files, self._path)
+
+
+class StageWriter:
+    """What every writer of a stage file keeps: the draft, how many rows and rejects it has, and their hash.
+
+    ``seed`` is what decides the rows besides their input and code, and goes into the data version first.
+    """
+
+    def __init__(self, draft: StageDraft, *, seed: str = "") -> None:
+        self._draft = draft
+        self._digest = hashlib.sha256(seed.encode())
+        self.rows = 0
+        self.rejects = 0
+
+    def finish(self, *, stage: str, stage_version: str, input_version: str, complete: bool, run_id: str) -> StageInfo:
+        """Write what is pending and close the draft; returns what it holds."""
+        self._flush()
+        self._digest.update(b"complete" if complete else b"incomplete")
+        info = StageInfo(
+            stage=stage,
+            stage_version=stage_version,
+            input_version=input_version,
+            data_version=self._digest.hexdigest(),
+            complete=complete,
+            rows=self.rows,
+            rejects=self.rejects,
+            run_id=run_id,
+        )
+        self._draft.finish(info)
+        return info
+
+    def _flush(self) -> None:
+        """Write what is pending; for writers that gather rows."""
 
 
 class StageStore:

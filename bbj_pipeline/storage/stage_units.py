@@ -6,7 +6,6 @@ hash of the input they were made from. A unit that gave nothing usable has one r
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -14,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import pyarrow as pa
 
 from bbj_pipeline.records import Reject, content_hash
-from bbj_pipeline.storage.stage_files import StageDraft, StageFile, StageInfo
+from bbj_pipeline.storage.stage_files import StageDraft, StageFile, StageWriter
 from bbj_pipeline.storage.stage_records import Codec
 
 __all__ = ["StoredRow", "UnitIndex", "UnitWriter", "read_records", "read_rows"]
@@ -89,18 +88,15 @@ class UnitIndex:
                 start = index
 
 
-class UnitWriter(Generic[RecordT]):
+class UnitWriter(StageWriter, Generic[RecordT]):
     """Writes units to a draft in row groups that never tear a unit, and hashes the rows into the data version."""
 
     def __init__(self, draft: StageDraft, codec: Codec[RecordT]) -> None:
-        self._draft = draft
+        super().__init__(draft)
         self._codec = codec
         self._pieces: list[pa.Table] = []
         self._rows: list[dict[str, Any]] = []
         self._pending = 0
-        self._digest = hashlib.sha256()
-        self.rows = 0
-        self.rejects = 0
 
     def add(self, unit_key: str, unit_hash: str, items: Sequence[tuple[str, RecordT | Reject]]) -> None:
         """Append a computed unit: its items as (key, record or reject), at least one."""
@@ -124,23 +120,6 @@ class UnitWriter(Generic[RecordT]):
             self._count(key, item_hash)
         self.rejects += unit.num_rows - unit.column("reject_code").null_count
         self._advance(unit.num_rows)
-
-    def finish(self, *, stage: str, stage_version: str, input_version: str, complete: bool, run_id: str) -> StageInfo:
-        """Write what is pending and close the draft; returns what it holds."""
-        self._flush()
-        self._digest.update(b"complete" if complete else b"incomplete")
-        info = StageInfo(
-            stage=stage,
-            stage_version=stage_version,
-            input_version=input_version,
-            data_version=self._digest.hexdigest(),
-            complete=complete,
-            rows=self.rows,
-            rejects=self.rejects,
-            run_id=run_id,
-        )
-        self._draft.finish(info)
-        return info
 
     def _count(self, key: str, item_hash: str) -> None:
         self._digest.update(f"{key}\x1f{item_hash}\n".encode())

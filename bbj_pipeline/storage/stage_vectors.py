@@ -6,7 +6,6 @@ Arrow and back without a Python object a number.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -16,7 +15,7 @@ import pyarrow as pa
 
 from bbj_pipeline.records import Chunk
 from bbj_pipeline.stages.contract import Vectors
-from bbj_pipeline.storage.stage_files import StageDraft, StageFile, StageInfo
+from bbj_pipeline.storage.stage_files import StageDraft, StageFile, StageWriter
 
 __all__ = ["VectorRows", "VectorWriter", "keys_without_vectors", "read_vectors", "vector_schema"]
 
@@ -43,16 +42,13 @@ def vector_schema(dimension: int) -> pa.Schema:
     return pa.schema(fields)
 
 
-class VectorWriter:
+class VectorWriter(StageWriter):
     """Writes vectors beside their chunks, and hashes what decides them into the data version."""
 
     def __init__(self, draft: StageDraft, dimension: int, fingerprint: str) -> None:
-        self._draft = draft
+        super().__init__(draft, seed=fingerprint)
         self._schema = vector_schema(dimension)
         self._dimension = dimension
-        self._digest = hashlib.sha256(fingerprint.encode())
-        self._rows = 0
-        self._rejects = 0
 
     def add(self, chunks: Sequence[tuple[str, Chunk]], vectors: Vectors, unusable: Mapping[str, str]) -> None:
         """Append one row group: (item hash, chunk) pairs with vectors of shape (len(chunks), dimension).
@@ -76,24 +72,8 @@ class VectorWriter:
         for (item_hash, chunk), reason in zip(chunks, reasons, strict=True):
             missing = "" if reason is None else "\x1fno vector"
             self._digest.update(f"{chunk.key}\x1f{chunk.ordinal}\x1f{item_hash}{missing}\n".encode())
-        self._rows += len(chunks)
-        self._rejects += sum(reason is not None for reason in reasons)
-
-    def finish(self, *, stage: str, stage_version: str, input_version: str, complete: bool, run_id: str) -> StageInfo:
-        """Close the draft; returns what it holds."""
-        self._digest.update(b"complete" if complete else b"incomplete")
-        info = StageInfo(
-            stage=stage,
-            stage_version=stage_version,
-            input_version=input_version,
-            data_version=self._digest.hexdigest(),
-            complete=complete,
-            rows=self._rows,
-            rejects=self._rejects,
-            run_id=run_id,
-        )
-        self._draft.finish(info)
-        return info
+        self.rows += len(chunks)
+        self.rejects += sum(reason is not None for reason in reasons)
 
 
 def read_vectors(file: StageFile) -> Iterator[VectorRows]:

@@ -11,11 +11,12 @@ from scipy.stats import bootstrap
 
 from bbj_pipeline.evaluation.comparison import compare
 from bbj_pipeline.evaluation.intervals import mean_interval, paired_interval
-from bbj_pipeline.evaluation.judged import DocumentId, JudgedQuery, Judgement
+from bbj_pipeline.evaluation.judged import JudgedQuery, Judgement
 from bbj_pipeline.evaluation.metrics import score
 from bbj_pipeline.evaluation.running import Answer
 from bbj_pipeline.evaluation.summary import score_answers, summarize
 from bbj_pipeline.evaluation.trec import qrels, run
+from bbj_pipeline.records import DocumentId
 
 THEIRS = {
     "MRR": ir_measures.RR,

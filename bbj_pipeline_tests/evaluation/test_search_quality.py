@@ -10,7 +10,7 @@ import pytest
 
 from bbj_pipeline.errors import ConfigurationError
 from bbj_pipeline.evaluation import load_judged, summarize
-from bbj_pipeline.evaluation.ablations import DEFAULT, ablation_table, answers_of, search_ablations
+from bbj_pipeline.evaluation.ablations import DEFAULT, ablation_table, answers_of, fusion_grid, search_ablations
 from bbj_pipeline.evaluation.floors import below_floors, load_floors
 from bbj_pipeline.evaluation.metrics import METRICS
 from bbj_pipeline.evaluation.variants import index_ablations, without_headers, without_overlap
@@ -65,6 +65,16 @@ def test_ablations_leave_one_thing_out(published: Published) -> None:
     assert reranked is not None
     assert reranked.is_regression
     assert ablation_table(rows).count("\n") == len(rows) + 2
+
+
+def test_the_grid_holds_the_blueprint_and_the_default(published: Published) -> None:
+    """Each pair of weights stands beside each number of candidates, and the weights of a row make one."""
+    config = SearchConfig.from_settings(published.settings)
+    few = replace(JUDGED, queries=JUDGED.queries[:3])
+    baseline = answers_of(published.database, published.embedder, config, few)
+    names = [row.name for row in fusion_grid(published.database, published.embedder, config, few, baseline)]
+    assert len(set(names)) == 20
+    assert {"fused 0.7 / 0.3, 20 a leg", "fused 0.5 / 0.5, 100 a leg", "fused 0.3 / 0.7, 200 a leg"} <= set(names)
 
 
 @pytest.mark.live

@@ -15,8 +15,8 @@ from bbj_pipeline.orchestration.build import build_definitions
 from bbj_pipeline.orchestration.corpus import make_reports
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.steps.corpus import report_duplicates, report_health, report_links
+from bbj_pipeline.records import DocumentId
 from bbj_pipeline.settings import SAMPLES_DIR, Settings
-from bbj_pipeline.stages.modernisation import DocumentId
 from bbj_pipeline.storage.corpus import DocumentCopy, corpus_reader, document_links, read_report
 from bbj_pipeline.storage.database import Database
 from bbj_pipeline.storage.spaces import active_space

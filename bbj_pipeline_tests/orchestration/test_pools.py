@@ -23,15 +23,16 @@ from bbj_pipeline.storage.database import Database
 HOLDER = """
 import time
 import dagster as dg
-from bbj_pipeline.orchestration.dead_runs import process_tags
+from bbj_pipeline.orchestration.dead_runs import mark_process
 
 @dg.asset(pool="embedder")
-def holding() -> None:
+def holding(context: dg.AssetExecutionContext) -> None:
+    mark_process(context.instance, context.run)
     print("holding", flush=True)
     time.sleep(600)
 
 with dg.DagsterInstance.get() as instance:
-    dg.materialize([holding], instance=instance, tags=process_tags(), raise_on_error=False)
+    dg.materialize([holding], instance=instance, raise_on_error=False)
 """
 
 

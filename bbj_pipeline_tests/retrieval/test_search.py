@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from bbj_pipeline.errors import ConfigurationError, RejectedInput, SchemaError
-from bbj_pipeline.records import Generation, InstanceRef
+from bbj_pipeline.records import DocumentId, Generation, InstanceRef
 from bbj_pipeline.retrieval import SearchConfig, Searcher, render_text
 from bbj_pipeline.stages.contract import Vector
 from bbj_pipeline.stages.duplicates import Copy
-from bbj_pipeline.stages.modernisation import DocumentId, DocumentLink, LinkGraph
+from bbj_pipeline.stages.modernisation import DocumentLink, LinkGraph
 from bbj_pipeline.storage.corpus import replace_duplicates, replace_links
 from bbj_pipeline.storage.database import Database
 from bbj_pipeline.storage.publishing import PublishRow

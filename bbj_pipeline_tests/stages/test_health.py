@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from bbj_pipeline.records import DocumentId
 from bbj_pipeline.stages.health import CATEGORIES, Health, Page, judge_health, staleness
 from bbj_pipeline.stages.health_report import escape, render_health
-from bbj_pipeline.stages.modernisation import DocumentId, KnownDocument, Library
+from bbj_pipeline.stages.modernisation import KnownDocument, Library
 
 NOW = datetime.datetime(2026, 6, 30, tzinfo=datetime.UTC)
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from bbj_pipeline.records import InstanceRef
+from bbj_pipeline.records import DocumentId, InstanceRef
 from bbj_pipeline.stages.duplicates import Copy
-from bbj_pipeline.stages.modernisation import DocumentId, DocumentLink, DroppedLink, LinkGraph
+from bbj_pipeline.stages.modernisation import DocumentLink, DroppedLink, LinkGraph
 from bbj_pipeline.storage.corpus import (
     DocumentCopy,
     corpus_reader,

@@ -1,4 +1,4 @@
-"""The two plots of the UI, as PNG inside Markdown: token lengths of chunks, and seconds of the stages run after run.
+"""The plots of the UI, as PNG inside Markdown: token lengths, seconds of the stages run after run, health by source.
 
 Matplotlib is imported when a plot is drawn, and not when Dagster loads the definitions; figures are drawn without its global
 state, so that runs in threads do not meet.
@@ -11,10 +11,12 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from bbj_pipeline.stages.health import CATEGORIES, Health
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["MAX_PNG", "as_markdown", "stage_seconds", "token_histogram"]
+__all__ = ["MAX_PNG", "as_markdown", "health_shares", "stage_seconds", "token_histogram"]
 
 MAX_PNG = 60_000
 """Bytes of a picture: it is kept with every materialisation in Dagster's database."""
@@ -51,6 +53,25 @@ def stage_seconds(runs: Sequence[tuple[str, Mapping[str, float]]]) -> bytes:
     axes.invert_yaxis()
     axes.set_xlabel("seconds")
     axes.legend(ncols=3, frameon=False, fontsize=7, loc="lower left", bbox_to_anchor=(0, 1))
+    return _png(figure)
+
+
+def health_shares(health: Health) -> bytes:
+    """Return a PNG: a bar a source and category of finding, in percent of the source's documents."""
+    sources = list(health.documents)
+    counts = health.counts()
+    figure = _figure(9.0, 1.2 + 0.5 * max(1, len(sources)))
+    axes = figure.add_subplot()
+    height = 0.8 / len(CATEGORIES)
+    for position, category in enumerate(CATEGORIES):
+        shares = [100 * counts[source][category] / max(1, health.documents[source]) for source in sources]
+        places = [row + position * height for row in range(len(sources))]
+        axes.barh(places, shares, height=height, label=category.replace("_", " "))
+    axes.set_yticks([row + 0.4 for row in range(len(sources))], sources)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("% of the source's documents")
+    axes.invert_yaxis()
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
     return _png(figure)
 
 

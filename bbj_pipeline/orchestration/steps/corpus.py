@@ -13,21 +13,14 @@ from itertools import groupby
 from pathlib import Path
 
 from bbj_pipeline.errors import ConfigurationError
+from bbj_pipeline.records import DocumentId
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.sources.config import load_sources
 from bbj_pipeline.stages.duplicates import CHUNK_THRESHOLD, PAGE_THRESHOLD, Unit, find_copies
 from bbj_pipeline.stages.health import Health, Page, judge_health
 from bbj_pipeline.stages.health_report import LOST_REASONS, render_duplicates, render_health, render_links
 from bbj_pipeline.stages.identifiers import identifiers
-from bbj_pipeline.stages.modernisation import (
-    CuratedLink,
-    DocumentId,
-    KnownDocument,
-    Library,
-    Statement,
-    build_graph,
-    parse_links,
-)
+from bbj_pipeline.stages.modernisation import CuratedLink, KnownDocument, Library, Statement, build_graph, parse_links
 from bbj_pipeline.stages.modernisation.addresses import name_form
 from bbj_pipeline.storage.corpus import (
     CorpusReader,

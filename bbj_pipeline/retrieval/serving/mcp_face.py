@@ -1,6 +1,6 @@
 """The MCP server: two tools over the same ``Service`` as REST, by standard input and output or by Streamable HTTP.
 
-Written on the SDK's low-level server, so that the tools' schemas are those of ``models`` and nothing is printed or logged by a
+Written on the SDK's low-level server, so that the tools' schemas are those of ``asked`` and nothing is printed or logged by a
 framework in between.
 """
 
@@ -29,10 +29,11 @@ from pydantic import TypeAdapter, ValidationError
 from bbj_pipeline import __version__
 from bbj_pipeline.errors import PipelineError
 from bbj_pipeline.retrieval.serving.asgi import notes
+from bbj_pipeline.retrieval.serving.asked import Opening, Question
 from bbj_pipeline.retrieval.serving.metrics import Metrics
-from bbj_pipeline.retrieval.serving.models import Answer, ChunkDetail, Opening, Question
 from bbj_pipeline.retrieval.serving.service import Service
 from bbj_pipeline.retrieval.serving.text import answer_text, chunk_text
+from bbj_pipeline.retrieval.serving.told import Answer, ChunkDetail
 
 __all__ = ["create_mcp_server", "serve_stdio"]
 

@@ -1,4 +1,4 @@
-"""The REST routes: each turns one request into one call of the service. Checks and errors belong to ``models`` and
+"""The REST routes: each turns one request into one call of the service. Checks and errors belong to ``asked`` and
 ``problems``.
 """
 
@@ -12,22 +12,12 @@ from starlette.responses import JSONResponse
 from bbj_pipeline import __version__
 from bbj_pipeline.retrieval.request import MAX_NEIGHBOURS
 from bbj_pipeline.retrieval.serving.asgi import notes
+from bbj_pipeline.retrieval.serving.asked import CHUNK_ID, FeedbackBody, SearchBody
 from bbj_pipeline.retrieval.serving.metrics import Metrics
-from bbj_pipeline.retrieval.serving.models import (
-    CHUNK_ID,
-    Answer,
-    ChunkDetail,
-    FeedbackBody,
-    FeedbackReceipt,
-    Health,
-    Liveness,
-    Problem,
-    Readiness,
-    SearchBody,
-    Stats,
-)
 from bbj_pipeline.retrieval.serving.problems import PROBLEM_TYPE
 from bbj_pipeline.retrieval.serving.service import Service
+from bbj_pipeline.retrieval.serving.state import Health, Liveness, Readiness, Stats
+from bbj_pipeline.retrieval.serving.told import Answer, ChunkDetail, FeedbackReceipt, Problem
 
 __all__ = ["create_router"]
 

@@ -1,6 +1,6 @@
 """Everything the faces can do, once a process: one searcher, one model, one pool of connections, bounded threads.
 
-Knows neither HTTP nor MCP. Questions and answers are the models of ``models``; failures are the errors of the project.
+Knows neither HTTP nor MCP. Questions and answers are the models of ``asked`` and ``told``; failures are the project's errors.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 
 from bbj_pipeline.errors import ConfigurationError, NotFound, PipelineError, SchemaError
 from bbj_pipeline.retrieval.search import Searcher
-from bbj_pipeline.retrieval.serving.models import FeedbackBody, Part, Question, Readiness
+from bbj_pipeline.retrieval.serving.asked import FeedbackBody, Question
+from bbj_pipeline.retrieval.serving.state import Part, Readiness
 from bbj_pipeline.retrieval.serving.workers import Workers
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.stages.contract import Embedder

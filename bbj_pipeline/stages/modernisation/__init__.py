@@ -7,12 +7,11 @@ that people wrote, ``graph`` joins them. Pure functions: no files, no SQL.
 from bbj_pipeline.stages.modernisation.curated import CuratedLink, parse_links
 from bbj_pipeline.stages.modernisation.facts import FACTS_VERSION, with_facts
 from bbj_pipeline.stages.modernisation.graph import DocumentLink, DroppedLink, LinkGraph, Statement, build_graph
-from bbj_pipeline.stages.modernisation.targets import DocumentId, KnownDocument, Library
+from bbj_pipeline.stages.modernisation.targets import KnownDocument, Library
 
 __all__ = [
     "FACTS_VERSION",
     "CuratedLink",
-    "DocumentId",
     "DocumentLink",
     "DroppedLink",
     "KnownDocument",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import yaml
 
 from bbj_pipeline.errors import ConfigurationError
-from bbj_pipeline.stages.modernisation.targets import DocumentId
+from bbj_pipeline.records import DocumentId
 
 __all__ = ["RELATIONS", "CuratedLink", "Relation", "parse_links"]
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bbj_pipeline.errors import ConfigurationError
+from bbj_pipeline.records import DocumentId
 from bbj_pipeline.stages.modernisation.curated import CuratedLink, Relation
-from bbj_pipeline.stages.modernisation.targets import DocumentId, Library
+from bbj_pipeline.stages.modernisation.targets import Library
 
 __all__ = ["DocumentLink", "DroppedLink", "LinkGraph", "Statement", "build_graph"]
 

@@ -10,28 +10,17 @@ import posixpath
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
+from bbj_pipeline.records import DocumentId
 from bbj_pipeline.stages.modernisation.addresses import is_address, is_page, key_form, name_form, names_of, url_form
 
-__all__ = ["LINKED_KINDS", "DocumentId", "KnownDocument", "Library", "Resolution"]
+__all__ = ["LINKED_KINDS", "KnownDocument", "Library", "Resolution"]
 
 LINKED_KINDS = frozenset({"flare", "mdx", "web_crawl", "wordpress"})
 """Kinds whose documents are pages of one site each: a link inside it that leads nowhere is broken."""
 _LISTINGS = ("category/", "tag/", "author/", "page/", "feed", "wp-content/", "wp-json", "wp-login", "wp-admin", "comments/")
 """Pages of a WordPress site that are no posts."""
-
-
-class DocumentId(NamedTuple):
-    """Identity of a document over all sources, written ``kind/instance/key``."""
-
-    kind: str
-    instance: str
-    key: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}/{self.instance}/{self.key}"
 
 
 @dataclass(frozen=True, slots=True)
