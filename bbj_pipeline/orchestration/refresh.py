@@ -54,7 +54,8 @@ def refresh(
     """Run the refresh job of every instance in ``refs``; a failed one is reported and the next goes on.
 
     Withheld deletions of the instances in ``approve_deletions`` are carried out in these runs, and in no later one.
-    ``tell`` hears what a run may have to wait for. Raises ``KeyboardInterrupt`` after the report of the instance in whose run it was interrupted.
+    ``tell`` hears what a run may have to wait for. Raises ``KeyboardInterrupt`` after the report of the instance in whose run
+    it was interrupted.
     """
     close_dead_runs(instance)
     for ref in refs:
