@@ -179,8 +179,9 @@ def test_the_sensor_is_on(settings: Settings) -> None:
     repository = build_definitions(settings).get_repository_def()
     sensors = [item for item in repository.sensor_defs if isinstance(item, dg.AutomationConditionSensorDefinition)]
     assert [(item.name, item.default_status) for item in sensors] == [("automation_sensor", dg.DefaultSensorStatus.RUNNING)]
-    assert {key.path[1] for key in repository.asset_graph.materializable_asset_keys} == set(STAGES)
+    reports = {"evaluation", "health_report", "modernisation_links", "near_duplicates"}
+    assert {key.path[1] for key in repository.asset_graph.materializable_asset_keys} == {*STAGES, *reports}
     conditions = {
         key: repository.asset_graph.get(key).automation_condition for key in repository.asset_graph.get_all_asset_keys()
     }
-    assert {key.path[1] for key, condition in conditions.items() if condition} == DOWNSTREAM
+    assert {key.path[1] for key, condition in conditions.items() if condition} == DOWNSTREAM | reports
