@@ -9,7 +9,7 @@ STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help run test ui lint format typecheck services live bench-parse bench-chunk bench-increments bench-embed bench-search \
-	bench-load bench-ablation bench-serve bench-duplicates kill fuzz clean
+	bench-load bench-incremental bench-ablation bench-serve bench-duplicates kill fuzz clean
 
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -64,6 +64,9 @@ bench-search: $(STAMP) ## rows, recall and milliseconds of searches in 51,134 ch
 
 bench-load: $(STAMP) ## publishing 5,000 and 51,134 chunks beside a bare COPY and index build, and what 50 edits cost in each
 	$(BIN)/python -m benchmarks.load
+
+bench-incremental: $(STAMP) ## 51,134 generated chunks through the whole pipeline, then one refresh for each kind of change; minutes
+	$(BIN)/python -m benchmarks.incremental
 
 bench-ablation: $(STAMP) ## judged queries (JUDGED=file.jsonl, or the configured ones) over what is published: what each part of a search adds
 	$(BIN)/bbj-pipeline eval $(if $(JUDGED),--judged $(JUDGED)) --ablations --grid

@@ -1,0 +1,306 @@
+"""What a refresh costs by what changed since the last: the real pipeline over generated exports of all seven kinds.
+
+    python -m benchmarks.incremental [--chunks N] [--real N]
+
+Dagster (an ephemeral instance), the embedded database in a temporary folder and every stage are real. The first texts are
+embedded by the offline model; the others get made-up unit vectors around centres, which depend on the text alone: embedding is
+measured elsewhere. Each line of the table is one refresh of all instances. Seconds are of the wall clock, and of the processor
+in this process and in the database's backends together, which a busy machine distorts less. Memory is this process's peak in
+that scenario. Then an unchanged refresh is set beside hashing the raw files, in rounds that alternate. Nothing is asserted:
+numbers are for people.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import dagster as dg
+import numpy as np
+
+from bbj_pipeline.models import load_embedder
+from bbj_pipeline.orchestration.build import build_definitions
+from bbj_pipeline.orchestration.platform import Platform
+from bbj_pipeline.orchestration.refresh import InstanceReport, refresh
+from bbj_pipeline.orchestration.stage_names import CHUNKS, STAGES
+from bbj_pipeline.orchestration.steps.embed import embed_chunks
+from bbj_pipeline.orchestration.steps.export import export_raw
+from bbj_pipeline.orchestration.steps.publish import publish_chunks
+from bbj_pipeline.orchestration.steps.transform import chunk_docs, parse_raw, tag_topics
+from bbj_pipeline.orchestration.steps.workplace import StepResult, Workplace
+from bbj_pipeline.records import InstanceRef
+from bbj_pipeline.settings import Settings
+from bbj_pipeline.sources.config import load_sources
+from bbj_pipeline.stages.contract import Embedder, Tokenizer, Vector, Vectors
+from bbj_pipeline.storage.database import Database
+from bbj_pipeline.storage.embedding_cache import DatabaseEmbeddingCache
+from bbj_pipeline.storage.stage_files import StageFile
+from benchmarks.generate import generate
+from benchmarks.large import CENTRES, SHARES
+from benchmarks.memory import peak
+from benchmarks.search import Server
+
+CHUNKS_A_DOCUMENT = {
+    "flare": 2.96, "wordpress": 2.86, "web_crawl": 2.86, "mdx": 1.0, "javadoc": 12.45, "bbj_source": 2.02, "pdf": 4.0,
+}  # fmt: skip
+"""What the chunker makes of a generated document of each kind; measured on 100 of each."""
+ROUNDS = 3
+MISSING = 0.15
+
+
+class PartlyReal:
+    """The model embeds the first ``real`` texts, in whole batches; the others get unit vectors drawn from hash and ``seed``."""
+
+    def __init__(self, model: Embedder, *, real: int, seed: int) -> None:
+        self.fingerprint = f"partly-made-up-{seed}:{model.fingerprint}"
+        self.dimension = model.dimension
+        self.texts = Counter[str]()
+        self._model, self._real, self._seed = model, real, seed
+        self._centres = np.random.default_rng(seed).standard_normal((CENTRES, model.dimension)).astype(np.float32)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        if self.texts["real"] < self._real:
+            self.texts["real"] += len(texts)
+            return self._model.embed_documents(texts)
+        self.texts["made up"] += len(texts)
+        return np.stack([self._made_up(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")) for text in texts])
+
+    def embed_query(self, text: str) -> Vector:
+        return self._model.embed_query(text)
+
+    def _made_up(self, number: int) -> Vector:
+        rng = np.random.default_rng((self._seed, number))
+        near = self._centres[number % CENTRES] + 0.8 * rng.standard_normal(self.dimension, dtype=np.float32)
+        return np.asarray(near / np.linalg.norm(near), dtype=np.float32)
+
+
+class Renamed:
+    """A tokenizer that counts as another does under another name: to the chunker a new version, so every document is cut."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.name, self.window, self.count = f"{tokenizer.name}, renamed", tokenizer.window, tokenizer.count
+
+
+class OtherChunker(Platform):
+    """The same platform with a chunker of another version."""
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        return Renamed(super().tokenizer)
+
+
+def write_exports(folder: Path, chunks: int) -> int:
+    """Write exports of all kinds that give about ``chunks`` chunks in the blueprint's proportions, and their sources.yaml."""
+    lines, documents = [], 0
+    for kind, share in SHARES.items():
+        count = max(1, round(chunks * share / sum(SHARES.values()) / CHUNKS_A_DOCUMENT[kind]))
+        documents += count
+        path = generate(kind, folder / kind, count)
+        lines.append(f"{kind}:\n  made: {{path: {path}, min_tag_coverage: 0}}\n")
+    (folder / "sources.yaml").write_text("".join(lines), encoding="utf-8")
+    return documents
+
+
+def raw_files(folder: Path) -> list[Path]:
+    return [path for kind in SHARES for path in sorted((folder / kind).rglob("*")) if path.is_file()]
+
+
+def hash_files(paths: Sequence[Path]) -> int:
+    """Read and hash every file; return their bytes."""
+    size = 0
+    for path in paths:
+        content = path.read_bytes()
+        hashlib.sha256(content).hexdigest()
+        size += len(content)
+    return size
+
+
+class Bench:
+    """The settings, the Dagster instance and the database's server of one campaign."""
+
+    def __init__(self, settings: Settings, instance: dg.DagsterInstance, server: Server) -> None:
+        self.settings, self.instance, self.server = settings, instance, server
+        self.refs = [item.ref for item in load_sources(settings.sources_file)]
+
+    def refresh(self, platform: Platform) -> Iterator[InstanceReport]:
+        definitions = build_definitions(self.settings, platform=platform, max_retries=0)
+        return refresh(definitions, self.instance, self.refs, log_level="CRITICAL")
+
+    def scenario(self, name: str, platform: Platform, after: Callable[[InstanceReport], None] = lambda _: None) -> None:
+        """Refresh all instances and print the line of the table; ``after`` is called with each report."""
+        reset_peak()
+        wall, processor = time.perf_counter(), time.process_time() + self.server.seconds()
+        reports = []
+        for report in self.refresh(platform):
+            reports.append(report)
+            after(report)
+        seconds = time.perf_counter() - wall, time.process_time() + self.server.seconds() - processor
+        documents, embeddings, rows = Counter[str](), Counter[str](), Counter[str]()
+        for report in reports:
+            documents.update(report.documents)
+            embeddings.update(report.embeddings)
+            rows.update(report.rows)
+            if report.error:
+                print(f"| {name}: {report.kind} FAILED: {report.error}", flush=True)
+        cut = [self._cut(ref) for ref in self.refs]
+        cells = [
+            name,
+            ", ".join(f"{count} {status}" for status, count in Counter(report.status for report in reports).items()),
+            " / ".join(f"{documents[key]:,}" for key in ("parsed", "reused", "deleted")),
+            f"{sum(new for new, _ in cut):,} / {sum(old for _, old in cut):,}",
+            " / ".join(f"{embeddings[key]:,}" for key in ("computed", "reused")),
+            " / ".join(f"{rows[key]:,}" for key in ("inserted", "updated", "deleted", "unchanged")),
+            f"{sum(report.withheld for report in reports):,}",
+            f"{seconds[0]:.1f}",
+            f"{seconds[1]:.1f}",
+            f"{peak():.0f}",
+        ]
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+    def _cut(self, ref: InstanceRef) -> tuple[int, int]:
+        """Chunks made anew and copied in the last run."""
+        event = self.instance.get_latest_materialization_event(dg.AssetKey([ref.kind, CHUNKS]))
+        if event is None or event.asset_materialization is None:
+            return 0, 0
+        found = event.asset_materialization.metadata
+        return int(str(found["computed"].value)), int(str(found["reused"].value))
+
+
+def reset_peak() -> None:
+    """Let the peak of this process begin anew, where the kernel can (Linux)."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        print("the peak of memory cannot be reset here: it is that of the whole run", flush=True)
+
+
+def unchanged_stages(settings: Settings, platform: Platform) -> dict[str, float]:
+    """Run the steps of all instances without Dagster over an unchanged input; return the seconds of each stage."""
+    spent = dict.fromkeys(STAGES, 0.0)
+    cache = DatabaseEmbeddingCache(platform.database)
+    for item in load_sources(settings.sources_file):
+        at = Workplace(item, platform.store, "unchanged")
+        begun = time.perf_counter()
+        files: list[StageFile] = []
+        steps: list[Callable[[], StepResult]] = [
+            lambda at=at: export_raw(at),  # type: ignore[misc]
+            lambda at=at, files=files: parse_raw(at, files[-1]),  # type: ignore[misc]
+            lambda at=at, files=files: tag_topics(at, files[-1]),  # type: ignore[misc]
+            lambda at=at, files=files: chunk_docs(at, files[-1], platform.tokenizer),  # type: ignore[misc]
+            lambda at=at, files=files: embed_chunks(at, files[-1], platform.embedder, cache, batch=32),  # type: ignore[misc]
+        ]
+        for stage, step in zip(STAGES[:-1], steps, strict=True):
+            output = step().output
+            assert isinstance(output, StageFile), f"{item.ref} {stage} is not unchanged"
+            files.append(output)
+            begun, before = time.perf_counter(), begun
+            spent[stage] += begun - before
+        outcome = publish_chunks(at, files[-2], files[-1], platform.database, platform.embedder)
+        assert outcome.status == "unchanged"
+        spent[STAGES[-1]] += time.perf_counter() - begun
+    return spent
+
+
+def compare(bench: Bench, platform: Platform, exports: Path) -> None:
+    """Print an unchanged refresh beside hashing the raw files: best of the rounds, wall clock and this process's processor."""
+    paths = raw_files(exports)
+    size = hash_files(paths)
+    works: dict[str, Callable[[], object]] = {
+        "SHA-256 of the raw files": lambda: hash_files(paths),
+        "the six stages, without Dagster": lambda: unchanged_stages(bench.settings, platform),
+        "the same through Dagster": lambda: list(bench.refresh(platform)),
+    }
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
+    for _ in range(ROUNDS):
+        for name, work in works.items():
+            wall, processor = time.perf_counter(), time.process_time()
+            work()
+            found[name].append((time.perf_counter() - wall, time.process_time() - processor))
+    print(f"\n{len(paths):,} raw files, {size / 1e6:.1f} MB; nothing changed; best of {ROUNDS} alternating rounds:\n")
+    print("| | seconds | times hashing | processor seconds | times hashing |\n|---|---|---|---|---|")
+    best = {name: [min(values) for values in zip(*rounds, strict=True)] for name, rounds in found.items()}
+    base = best["SHA-256 of the raw files"]
+    for name, (wall, processor) in best.items():
+        print(f"| {name} | {wall:.2f} | {wall / base[0]:.1f} | {processor:.2f} | {processor / base[1]:.1f} |")
+    stages = unchanged_stages(bench.settings, platform)
+    print(f"\nseconds a stage: {', '.join(f'{name} {seconds:.2f}' for name, seconds in stages.items())}\n", flush=True)
+
+
+def spaces(database: Database, embedders: Sequence[PartlyReal]) -> str:
+    """The state of each embedding space, and the rows that are served."""
+    with database.connection() as connection:
+        states = dict(connection.execute("select fingerprint, state from embedding_spaces").fetchall())
+        served = connection.execute("select count(*) from doc_chunks").fetchone()
+    shown = ", ".join(f"model {number} {states.get(item.fingerprint)}" for number, item in enumerate(embedders, 1))
+    return f"{shown}, {served[0] if served else 0:,} rows served"
+
+
+def campaign(folder: Path, chunks: int, real: int) -> None:
+    begun = time.perf_counter()
+    exports = folder / "exports"
+    documents = write_exports(exports, chunks)
+    print(f"{documents:,} documents written in {time.perf_counter() - begun:.0f} s for some {chunks:,} chunks", flush=True)
+    settings = Settings(data_dir=folder / "data", sources_file=exports / "sources.yaml")
+    model = load_embedder(settings)
+    first, second = (PartlyReal(model, real=real, seed=seed) for seed in (1, 2))
+    topics = sorted((exports / "flare" / "Content").rglob("topic_*.htm"))
+    with (
+        dg.DagsterInstance.ephemeral() as instance,
+        Platform(settings, embedder=first) as platform,
+        OtherChunker(settings, embedder=first) as rechunking,
+        OtherChunker(settings, embedder=second) as other_model,
+    ):
+        database = platform.database
+        bench = Bench(settings, instance, Server(settings.data_dir / "postgres"))
+        print("\n| refresh of all instances after | instances | documents parsed / reused / deleted | chunks cut / copied | "
+              "embedded computed / reused | rows inserted / updated / deleted / unchanged | withheld | seconds | "
+              "processor seconds | peak, MiB |\n|---|---|---|---|---|---|---|---|---|---|")  # fmt: skip
+        bench.scenario("nothing: full load", platform)
+        bench.scenario("no change", platform)
+        text = topics[10].read_text(encoding="utf-8")
+        topics[10].write_text(text.replace("</body>", "<p>One more sentence.</p></body>"), encoding="utf-8")
+        bench.scenario("one topic changed", platform)
+        topics[20].unlink()
+        bench.scenario("one topic deleted", platform)
+        topics[30].rename(topics[30].with_name("moved.htm"))
+        bench.scenario("one topic moved", platform)
+        gone = topics[40 : 40 + int(MISSING * len(topics)) + 1]
+        for topic in gone:
+            aside = folder / "aside" / topic.relative_to(exports)
+            aside.parent.mkdir(parents=True, exist_ok=True)
+            topic.rename(aside)
+        bench.scenario(f"{MISSING:.0%} of the Flare topics missing", platform)
+        shutil.copytree(folder / "aside", exports, dirs_exist_ok=True)
+        bench.scenario("these topics back", platform)
+        compare(bench, platform, exports)
+        bench.scenario("another chunker version", rechunking)
+        states: list[str] = []
+        bench.scenario(
+            "another model", other_model, lambda report: states.append(f"{report.kind}: {spaces(database, (first, second))}")
+        )
+        print("\nafter each instance of the last:", *states, sep="\n- ")
+        for name, embedder in (("first", first), ("second", second)):
+            given, real = embedder.texts.total(), embedder.texts["real"]
+            print(f"- the {name} model was given {given:,} texts and computed {real:,}; the others were made up")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--chunks", type=int, default=sum(SHARES.values()))
+    parser.add_argument("--real", type=int, default=500, help="texts that the offline model embeds, the first of each model")
+    asked = parser.parse_args()
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    with tempfile.TemporaryDirectory(prefix="bbj-incremental-", ignore_cleanup_errors=True) as folder:
+        campaign(Path(folder), asked.chunks, asked.real)
+
+
+if __name__ == "__main__":
+    main()
