@@ -61,7 +61,7 @@ def test_every_command_line_is_accepted(line: list[str]) -> None:
         "dagster-webserver": create_dagster_webserver_cli,
         "dagster-daemon": create_dagster_daemon_cli,
     }
-    accept(programs[line[0]](), line[1:])
+    assert accept(programs[line[0]](), line[1:]).name
 
 
 def test_every_service_is_watched_and_starts_in_order() -> None:

@@ -284,8 +284,8 @@ def test_positions_survive_letters_that_grow_in_lower_case() -> None:
     ids=["for", "open", "blank lines", "device", "functions", "denied"],
 )
 def test_hostile_text_takes_bounded_time(block: Block) -> None:
-    """Patterns look a bounded way ahead: text made to be searched again and again is still tagged at once."""
-    tag(topic(block))
+    """Patterns look a bounded way ahead: text made to be searched again and again neither stops the tagger nor hides a cue."""
+    assert "dwc" in tag(topic(block, code("web! = BBjAPI().getWebManager()"))).generations
 
 
 @pytest.mark.parametrize("sentence", ["{} is not needed any more.", "{} is no longer used.", "{} isn't supported here."])
