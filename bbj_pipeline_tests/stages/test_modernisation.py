@@ -8,16 +8,8 @@ from typing import Any
 import pytest
 
 from bbj_pipeline.errors import ConfigurationError
-from bbj_pipeline.records import Block, Topic
-from bbj_pipeline.stages.modernisation import (
-    DocumentId,
-    KnownDocument,
-    Library,
-    Statement,
-    build_graph,
-    parse_links,
-    with_facts,
-)
+from bbj_pipeline.records import Block, DocumentId, Topic
+from bbj_pipeline.stages.modernisation import KnownDocument, Library, Statement, build_graph, parse_links, with_facts
 from bbj_pipeline.stages.modernisation.versions import sentences, version_order
 
 CONFIGURED = {("flare", "help"), ("mdx", "guide"), ("javadoc", "api"), ("pdf", "manuals")}
