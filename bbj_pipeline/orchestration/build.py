@@ -19,7 +19,7 @@ from bbj_pipeline.orchestration.failures import retry_policy
 from bbj_pipeline.orchestration.freshness import build_freshness_check, build_freshness_sensor
 from bbj_pipeline.orchestration.graph import build_source_assets, partitions_of
 from bbj_pipeline.orchestration.io import StageFileIOManager
-from bbj_pipeline.orchestration.jobs import build_refresh_job, build_schedules
+from bbj_pipeline.orchestration.jobs import build_refresh_job, build_schedules, require_schedule
 from bbj_pipeline.orchestration.operator_jobs import build_operator_jobs
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.presentation import presented
@@ -52,6 +52,8 @@ def build_definitions(
     quiet_libraries()
     shared = platform or Platform(settings)
     configured = load_sources(settings.sources_file)
+    for item in configured:
+        require_schedule(item)  # before anything computes with it
     assets: list[dg.AssetsDefinition] = []
     checks: list[dg.AssetChecksDefinition] = []
     refresh_jobs: list[Any] = []

@@ -21,7 +21,7 @@ from bbj_pipeline.orchestration.pools import RUN_RESOURCES
 from bbj_pipeline.sources.config import ConfiguredInstance
 from bbj_pipeline.sources.contract import Source
 
-__all__ = ["build_refresh_job", "build_schedules", "refresh_job_name", "schedule_name"]
+__all__ = ["build_refresh_job", "build_schedules", "refresh_job_name", "require_schedule", "schedule_name"]
 
 _PLAIN_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_READABLE = 80
@@ -44,22 +44,26 @@ def build_refresh_job(*, source: Source[Any], instances: Sequence[ConfiguredInst
     )
 
 
+def require_schedule(item: ConfiguredInstance) -> None:
+    """Raise ``ConfigurationError`` naming the instance when its schedule is no cron expression."""
+    schedule = item.options.schedule or NIGHTLY
+    if not is_valid_cron_schedule(schedule):
+        raise ConfigurationError(
+            f"schedule {schedule!r} of {item.ref} in sources.yaml is no cron expression",
+            remedy="write five fields: minute hour day month weekday, for example '0 3 * * *'",
+        )
+
+
 def build_schedules(
     *, job: UnresolvedAssetJobDefinition, instances: Sequence[ConfiguredInstance]
 ) -> list[dg.ScheduleDefinition]:
     """Build a schedule for each distinct (cron, time zone) of a kind's instances.
 
     The default one is named ``<kind>_nightly``, the others after their instances, see ``schedule_name``.
-    Raises ``ConfigurationError`` naming the instance for a schedule that is no cron expression.
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for item in instances:
         when = cadence(item.options)
-        if not is_valid_cron_schedule(when[0]):
-            raise ConfigurationError(
-                f"schedule {when[0]!r} of {item.ref} in sources.yaml is no cron expression",
-                remedy="write five fields: minute hour day month weekday, for example '0 3 * * *'",
-            )
         groups.setdefault(when, []).append(item.ref.instance)
     return [
         _schedule(job, cron, timezone, sorted(names), nightly=(cron, timezone) == (NIGHTLY, "UTC"))
