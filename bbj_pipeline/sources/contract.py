@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -22,6 +23,7 @@ __all__ = [
     "MAX_DOCUMENT_BYTES",
     "NOTHING_EARLIER",
     "EarlierExport",
+    "InputFiles",
     "ReadResource",
     "Source",
     "SourceOptions",
@@ -43,6 +45,22 @@ A document whose bytes are no longer stored is not in it, so that an exporter fe
 
 NOTHING_EARLIER: EarlierExport = MappingProxyType({})
 """The earlier export of an instance that has none."""
+
+
+class InputFiles(Protocol):
+    """All files that one export reads, listed once and read one at a time."""
+
+    def all_keys(self) -> list[str]:
+        """Return the keys of all files, sorted; those that may not be read are among them."""
+
+    def read(self, key: str) -> bytes | Reject | Unfetched:
+        """Return what is read of a file, why it may never be read, or why it could not be read now."""
+
+    def digest(self) -> str | None:
+        """Return a hash of all that ``all_keys`` and ``read`` can give; ``None`` when a file could not be read now.
+
+        Bytes decide, never times. Two inputs of one digest give the same export under the same options.
+        """
 
 
 class SourceOptions(BaseModel):
@@ -127,6 +145,7 @@ class Source(ABC, Generic[OptionsT]):
     """One source kind. Instances are stateless; all state is in the options and the raw documents.
 
     ``parse_options`` names the options that ``parse`` reads: only a change in one of them makes documents parsed again.
+    ``parser_version`` is raised with what ``parse`` gives and with what ``export`` gives for the same files.
     """
 
     kind: ClassVar[str]
@@ -147,6 +166,14 @@ class Source(ABC, Generic[OptionsT]):
         ``earlier`` spares asking for what did not change and is no second source: the result is what it would be without
         it, and a document that is gone is not taken from it.
         """
+
+    def files(self, options: OptionsT) -> AbstractContextManager[InputFiles] | None:
+        """Open the files that ``export`` reads, all of them and nothing else; ``None`` when it asks somebody else.
+
+        A kind that reads files implements it, and exports through what it returns: the same listing then tells whether there
+        is anything to export. Raises what ``export`` raises for an input that is not there or cannot be opened.
+        """
+        return None
 
     @abstractmethod
     def parse(self, raw: RawDocument, options: OptionsT, read: ReadResource) -> Iterator[Topic | Reject]:

@@ -1,63 +1,206 @@
 """Lists and reads the files of an export folder safely: sorted keys, no way out of the root, no file over the size limit.
 
-Shared by the kinds whose export is a folder. No format is known here, and nothing is cached between calls.
+Shared by all kinds whose export is a folder. No format is known here, and nothing is kept between two openings.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import RawDocument, Reject, Unfetched, clean_text
-from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
+from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES, InputFiles
 
-__all__ = ["Other", "by_key", "inside", "public_url_of", "read_folder", "refusal"]
+__all__ = ["FIRST_BYTES", "FolderFiles", "by_key", "inside", "public_url_of", "raw_document", "read_now"]
 
-Other = Callable[[str, bytes], Reject | None]
-"""Is shown the key and the first bytes of a file that is not wanted; a reject is reported, nothing is silence."""
+FIRST_BYTES = 64
+"""Bytes that are read of a file that is only looked into."""
 
-_FIRST_BYTES = 64
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+
+FoundT = TypeVar("FoundT")
 
 
-def read_folder(
-    root: Path, wanted: Callable[[str], bool], *, media_type: str, other: Other | None = None
-) -> Iterator[RawDocument | Reject | Unfetched]:
-    """Yield the files below ``root`` whose key (relative path with ``/``) is ``wanted``, sorted by key.
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A listed file: where it lies, whether it is a link, and whether it is read whole or only looked into."""
 
-    With ``other`` the readable files that are not wanted are looked into, and what it refuses stands among them.
-    Hidden files and folders are passed over. A symbolic link that leads out of the root and a file over
-    ``MAX_DOCUMENT_BYTES`` are a ``Reject``; a file that cannot be read now is ``Unfetched``. Linked folders are not followed.
-    Raises ``SourceUnavailable`` when a folder cannot be listed: an incomplete listing is no listing.
+    path: str
+    is_link: bool
+    whole: bool
+
+
+class FolderFiles:
+    """The files below ``root`` whose key (relative path with ``/``) is ``wanted``; see ``contract.InputFiles``.
+
+    Hidden files and folders are passed over, and so are folders named in ``skipped``. Linked folders are not followed; with
+    ``tells_links`` one that leads out of the root is a reject. With ``looks_into_others`` the other files are listed too, but
+    only their first bytes are read, and of one that may not or cannot be read none. Raises ``SourceUnavailable`` when a folder
+    cannot be listed: an incomplete listing is no listing.
     """
-    real_root = root.resolve()
-    keys = list(_keys(root))
-    listed = dict(by_key((key, root / key) for key in keys if wanted(key)))
-    others = dict(by_key((key, root / key) for key in keys if not wanted(key))) if other else {}
-    for key in sorted(listed.keys() | others.keys()):
-        if key in listed:
-            path = listed[key]
-            yield path if isinstance(path, Reject) else _read(real_root, path, key, media_type)
-        elif other and (refused := other(key, _first_bytes(real_root, others[key]))) is not None:
-            yield refused
+
+    def __init__(
+        self,
+        root: Path,
+        wanted: Callable[[str], bool],
+        *,
+        looks_into_others: bool = False,
+        tells_links: bool = False,
+        skipped: frozenset[str] = frozenset(),
+    ) -> None:
+        self._root = root.resolve()
+        self._skipped = skipped
+        self._tells_links = tells_links
+        self.refused: dict[str, Reject] = {}
+        self._files: dict[str, _File] = {}
+        listed = list(self._list())
+        self._take((name, path, is_link) for name, path, is_link in listed if wanted(name))
+        if looks_into_others:
+            self._take(((name, path, is_link) for name, path, is_link in listed if not wanted(name)), whole=False)
+        self._keys = sorted({*self._files, *self.refused})
+
+    def all_keys(self) -> list[str]:
+        """Return the keys of all files, sorted; those that may not be read are among them."""
+        return self._keys
+
+    def read(self, key: str) -> bytes | Reject | Unfetched:
+        """Return the bytes of a file, why it may never be read, or why it could not be read now.
+
+        A file that is not what the listing saw, a link in its place for one, could not be read now.
+        """
+        refused = self.refused.get(key)
+        if refused is not None:
+            return refused
+        file = self._files[key]
+        found = self._read(key, file)
+        return found if file.whole or isinstance(found, bytes) else b""
+
+    def digest(self) -> str | None:
+        """Return a hash of the keys and of what ``read`` gives of each; ``None`` when one could not be read now."""
+        digest = hashlib.sha256()
+        for key in self._keys:
+            found = self.read(key)
+            if isinstance(found, bytes):
+                digest.update(f"{key}\0{len(found)}\0".encode())
+                digest.update(found)
+            elif isinstance(found, Reject):
+                digest.update(f"{key}\0{found.code}\0{found.reason}\0".encode())
+            else:
+                return None
+        return digest.hexdigest()
+
+    def _list(self) -> Iterator[tuple[str, str, bool]]:
+        """Yield relative name and path of each file, and whether it is a link."""
+        waiting = [("", str(self._root))]
+        while waiting:
+            above, folder = waiting.pop()
+            try:
+                with os.scandir(folder) as entries:
+                    found = list(entries)
+            except OSError as error:
+                reason = f"cannot list {folder} ({error.strerror})"
+                raise SourceUnavailable(reason, remedy="make the folder readable, then run again") from None
+            for entry in found:
+                if entry.name.startswith("."):
+                    continue
+                name, is_link = above + entry.name, entry.is_symlink()
+                if not _is_folder(entry):
+                    yield name, entry.path, is_link
+                elif not is_link and entry.name not in self._skipped:
+                    waiting.append((name + "/", entry.path))
+                elif is_link and self._tells_links and not inside(self._root, Path(entry.path)):
+                    self._refuse(clean_text(name), "outside-root", "the folder link leads out of the export")
+
+    def _take(self, found: Iterable[tuple[str, str, bool]], *, whole: bool = True) -> None:
+        for key, file in by_key((name, _File(path, is_link, whole)) for name, path, is_link in found):
+            if not isinstance(file, Reject):
+                self._files[key] = file
+            elif whole:
+                self.refused[key] = file
+
+    def _refuse(self, key: str, code: str, reason: str) -> None:
+        self.refused[key] = Reject(key, code, reason)
+
+    def _read(self, key: str, file: _File) -> bytes | Reject | Unfetched:
+        # What is no link lies in the root, since no linked folder was entered; it is opened only as long as it is none.
+        if file.is_link and not inside(self._root, Path(file.path)):
+            return Reject(key, "outside-root", "the link leads out of the export's folder")
+        try:
+            state = os.stat(file.path)
+            if not stat.S_ISREG(state.st_mode):  # asked before opening: a device would answer for ever
+                return Reject(key, "not-a-file", "neither a regular file nor a link to one")
+            if not file.whole:
+                return _first_bytes(file.path, FIRST_BYTES, file.is_link)[:FIRST_BYTES]
+            if state.st_size > MAX_DOCUMENT_BYTES:
+                return Reject(key, "too-large", f"{state.st_size:,} bytes; at most {MAX_DOCUMENT_BYTES:,} are read")
+            content = _first_bytes(file.path, state.st_size, file.is_link)
+        except OSError as error:
+            if file.is_link and isinstance(error, FileNotFoundError):
+                return Reject(key, "not-a-file", "neither a regular file nor a link to one")
+            return Unfetched(key, f"cannot be read: {error.strerror or error}")
+        return content if len(content) == state.st_size else Unfetched(key, "was written to while it was read")
 
 
-def by_key(found: Iterable[tuple[str, Path]]) -> list[tuple[str, Path | Reject]]:
-    """Return files by clean key, sorted; of files whose names differ only in Unicode's normal form all but one are rejects.
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a loop of links
+        return False
 
-    ``found`` gives a file's name as the system spells it, as a relative path with ``/``, and where the file lies.
+
+def _first_bytes(path: str, count: int, is_link: bool) -> bytes:
+    """Return up to ``count`` bytes of a file, and one more where it is longer: memory is set aside for no more."""
+    descriptor = os.open(path, _FLAGS if is_link else _FLAGS | _NO_LINK)
+    try:
+        content = os.read(descriptor, count + 1)
+        while len(content) < count and (more := os.read(descriptor, count + 1 - len(content))):
+            content += more
+        return content
+    finally:
+        os.close(descriptor)
+
+
+def raw_document(key: str, found: bytes | Reject | Unfetched, media_type: str) -> RawDocument | Reject | Unfetched:
+    """Return what ``read`` gave as a document, if it gave bytes.
+
+    It has no ``last_modified``: a copy or a rebuild gives every file a new time, and content decides what changed, not clocks.
     """
-    files: dict[str, Path | Reject] = {}
-    for name, path in sorted(found):
+    return RawDocument(key=key, content=found, media_type=media_type) if isinstance(found, bytes) else found
+
+
+def read_now(files: InputFiles, key: str) -> bytes | Reject:
+    """Return the bytes of a file that decides how others read, or why it may never be read.
+
+    Raises ``SourceUnavailable`` when it could not be read now: without it the others would seem changed.
+    """
+    found = files.read(key)
+    if isinstance(found, Unfetched):
+        raise SourceUnavailable(f"{key} {found.reason}", remedy="make the file readable; others depend on it")
+    return found
+
+
+def by_key(found: Iterable[tuple[str, FoundT]]) -> list[tuple[str, FoundT | Reject]]:
+    """Return what was found by clean key, sorted; of names that differ only in Unicode's normal form all but one are rejects.
+
+    ``found`` gives a file's name as the system spells it, as a relative path with ``/``, and what is known of it.
+    """
+    files: dict[str, FoundT | Reject] = {}
+    for name, file in sorted(found, key=lambda pair: pair[0]):
         key = clean_text(name)
         if key not in files:
-            files[key] = path
+            files[key] = file
             continue
         twin = next(twin for number in range(2, len(files) + 3) if (twin := f"{key} ({number})") not in files)
         files[twin] = Reject(twin, "duplicate-key", f"another file has the same name in Unicode's normal form: {key}")
-    return sorted(files.items())
+    return sorted(files.items(), key=lambda pair: pair[0])
 
 
 def inside(real_root: Path, path: Path) -> bool:
@@ -68,56 +211,6 @@ def inside(real_root: Path, path: Path) -> bool:
         return False
 
 
-def refusal(real_root: Path, path: Path) -> tuple[str, str] | None:
-    """Return the code and reason why a file must not be read, or ``None``: a link out of the root, no file, or too large.
-
-    Raises ``OSError`` when that cannot be found out now.
-    """
-    if not inside(real_root, path):
-        return "outside-root", "the link leads out of the export's folder"
-    if not path.is_file():
-        return "not-a-file", "neither a regular file nor a link to one"
-    size = path.stat().st_size
-    if size > MAX_DOCUMENT_BYTES:
-        return "too-large", f"{size:,} bytes; at most {MAX_DOCUMENT_BYTES:,} are read"
-    return None
-
-
 def public_url_of(template: str | None, key: str) -> str | None:
     """Return the public URL of a document: ``template`` with ``{path}`` replaced by the URL-quoted key."""
     return template.replace("{path}", quote(clean_text(key))) if template else None
-
-
-def _keys(root: Path) -> Iterator[str]:
-    def fail(error: OSError) -> None:
-        raise SourceUnavailable(f"cannot list {error.filename} ({error.strerror})", remedy="make the folder readable")
-
-    for folder, folders, names in os.walk(root, onerror=fail):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        relative = Path(folder).relative_to(root)
-        for name in names:
-            if not name.startswith("."):
-                yield (relative / name).as_posix()
-
-
-def _first_bytes(real_root: Path, path: Path | Reject) -> bytes:
-    """Return how a file begins; nothing of one that may not or cannot be read."""
-    try:
-        if isinstance(path, Reject) or not inside(real_root, path) or not path.is_file():
-            return b""
-        with path.open("rb") as file:
-            return file.read(_FIRST_BYTES)
-    except OSError:
-        return b""
-
-
-def _read(real_root: Path, path: Path, key: str, media_type: str) -> RawDocument | Reject | Unfetched:
-    try:
-        refused = refusal(real_root, path)
-        if refused is not None:
-            return Reject(key, *refused)
-        content = path.read_bytes()
-    except OSError as error:
-        return Unfetched(key, f"cannot be read: {error.strerror or error}")
-    # No last_modified: a copy or a rebuild gives every file a new time, and content decides what changed, not clocks.
-    return RawDocument(key=key, content=content, media_type=media_type)

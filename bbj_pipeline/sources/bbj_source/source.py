@@ -9,6 +9,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
@@ -18,8 +19,16 @@ from pydantic import Field
 from bbj_pipeline.records import Block, DocType, RawDocument, Reject, Topic, Unfetched
 from bbj_pipeline.sources.bbj_source.program import Program, blocks, read_program
 from bbj_pipeline.sources.bbj_source.text import SourceText, classify, decode, tokenised
-from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source, SourceOptions, existing_folder
-from bbj_pipeline.sources.folder import public_url_of, read_folder
+from bbj_pipeline.sources.contract import (
+    NOTHING_EARLIER,
+    EarlierExport,
+    InputFiles,
+    ReadResource,
+    Source,
+    SourceOptions,
+    existing_folder,
+)
+from bbj_pipeline.sources.folder import FolderFiles, public_url_of, raw_document
 
 __all__ = ["SOURCE", "BbjSource", "BbjSourceOptions"]
 
@@ -39,6 +48,10 @@ class BbjSourceOptions(SourceOptions):
         description="File name extensions that are read, in any case; a .txt is a program or prose by what stands in it.",
     )
 
+    def is_program(self, key: str) -> bool:
+        """Say whether a file is read whole, by its extension."""
+        return key.lower().endswith(tuple("." + extension.lower().lstrip(".") for extension in self.extensions))
+
 
 class BbjSource(Source[BbjSourceOptions]):
     """Reads BBj programs; every line of a program is in its topic once, as code or as a paragraph of comment."""
@@ -49,6 +62,11 @@ class BbjSource(Source[BbjSourceOptions]):
     default_doc_type: ClassVar[DocType] = "example"
     options_type = BbjSourceOptions
 
+    def files(self, options: BbjSourceOptions) -> AbstractContextManager[InputFiles]:
+        """List all files: those with one of the extensions whole, of the others how they begin."""
+        root = existing_folder(options.path, self.kind)
+        return nullcontext(FolderFiles(root, options.is_program, looks_into_others=True))
+
     def export(
         self, options: BbjSourceOptions, earlier: EarlierExport = NOTHING_EARLIER
     ) -> Iterator[RawDocument | Reject | Unfetched]:
@@ -56,20 +74,20 @@ class BbjSource(Source[BbjSourceOptions]):
 
         Of the others a tokenised one, whatever its name, is a ``Reject``; the rest are no BBj source and counted in the log.
         """
-        root = existing_folder(options.path, self.kind)
-        suffixes = tuple("." + extension.lower().lstrip(".") for extension in options.extensions)
         others: Counter[str] = Counter()
-
-        def other(key: str, start: bytes) -> Reject | None:
-            found = tokenised(key, start)
-            if found is None:
-                others[PurePosixPath(key).suffix.lower() or "without extension"] += 1
-            return found
-
-        yield from read_folder(root, lambda key: key.lower().endswith(suffixes), media_type="text/x-bbj", other=other)
+        with self.files(options) as files:
+            for key in files.all_keys():
+                found = raw_document(key, files.read(key), "text/x-bbj")
+                if options.is_program(key) or not isinstance(found, RawDocument):
+                    yield found
+                elif (refused := tokenised(key, found.content)) is not None:
+                    yield refused
+                else:
+                    others[PurePosixPath(key).suffix.lower() or "without extension"] += 1
         if others:
             told = ", ".join(f"{count} {suffix}" for suffix, count in others.most_common(20))
-            log.info("%s: %d files are no BBj source by their extension and not listed: %s", root, others.total(), told)
+            count = others.total()
+            log.info("%s: %d files are no BBj source by their extension and not listed: %s", options.path, count, told)
 
     def parse(self, raw: RawDocument, options: BbjSourceOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield one topic, or a ``Reject``: ``tokenised``, ``binary`` or ``empty``."""

@@ -7,8 +7,8 @@ means is not known here.
 
 from __future__ import annotations
 
+import hashlib
 import lzma
-import os
 import posixpath
 import stat
 import struct
@@ -21,7 +21,8 @@ from typing import Protocol
 
 from bbj_pipeline.errors import RejectedInput, SourceUnavailable
 from bbj_pipeline.records import Reject, Unfetched, clean_text
-from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES
+from bbj_pipeline.sources.contract import MAX_DOCUMENT_BYTES, InputFiles
+from bbj_pipeline.sources.folder import FolderFiles, read_now
 
 __all__ = ["MAX_ARCHIVE_BYTES", "MAX_MEMBERS", "ExportFiles", "open_export", "read_needed"]
 
@@ -31,26 +32,15 @@ MAX_ARCHIVE_BYTES = 4 * 1024**3
 """Bytes an archive may unpack to, declared and really read."""
 
 
-class ExportFiles(Protocol):
+class ExportFiles(InputFiles, Protocol):
     """The wanted files of one export. ``refused`` are those that may never be read, by key."""
 
     refused: dict[str, Reject]
 
-    def keys(self) -> list[str]:
-        """Return the keys of all wanted files, sorted; those that may not be read are among them."""
-
-    def read(self, key: str) -> bytes | Reject | Unfetched:
-        """Return the bytes of a file, why it may never be read, or why it could not be read now."""
-
 
 def read_needed(files: ExportFiles, key: str) -> bytes | None:
-    """Return a file that decides how others read, or ``None`` when it may never be read.
-
-    Raises ``SourceUnavailable`` when it could not be read now: without it the others would seem changed.
-    """
-    content = files.read(key)
-    if isinstance(content, Unfetched):
-        raise SourceUnavailable(f"{key} {content.reason}", remedy="make the file readable; topics depend on it")
+    """Return a file that decides how others read, or ``None`` when it may never be read; raises as ``read_now``."""
+    content = read_now(files, key)
     return content if isinstance(content, bytes) else None
 
 
@@ -66,7 +56,7 @@ def open_export(path: Path | None, wanted: Callable[[str], bool]) -> Iterator[Ex
             f"no Flare export at {path}", remedy='set "path" to the exported folder or .zip in sources.yaml'
         )
     if path.is_dir():
-        yield _FolderFiles(path, wanted)
+        yield FolderFiles(path, wanted, tells_links=True)
         return
     try:
         archive = zipfile.ZipFile(path)
@@ -78,68 +68,6 @@ def open_export(path: Path | None, wanted: Callable[[str], bool]) -> Iterator[Ex
         raise SourceUnavailable(f"cannot open {path} ({error.strerror})", remedy="make the file readable") from None
     with archive:
         yield _ZipFiles(archive, path, wanted)
-
-
-class _FolderFiles:
-    def __init__(self, root: Path, wanted: Callable[[str], bool]) -> None:
-        self._root = root.resolve()
-        self._paths: dict[str, Path] = {}
-        self.refused: dict[str, Reject] = {}
-        self._list(wanted)
-
-    def _list(self, wanted: Callable[[str], bool]) -> None:
-        def fail(error: OSError) -> None:
-            raise SourceUnavailable(f"cannot list {error.filename} ({error.strerror})", remedy="make the folder readable")
-
-        for folder, folders, names in os.walk(self._root, onerror=fail):
-            here = Path(folder)
-            folders[:] = [name for name in folders if not name.startswith(".")]
-            for name in folders:
-                if (here / name).is_symlink() and not self._inside(here / name):
-                    self._refuse(self._key(here / name), "outside-root", "the folder link leads out of the export")
-            for name in names:
-                key = self._key(here / name)
-                if not name.startswith(".") and wanted(key):
-                    self._add(key, here / name)
-
-    def _add(self, key: str, path: Path) -> None:
-        if key in self._paths:
-            self._refuse(f"{key} (2)", "duplicate-key", f"another file has the same name in Unicode's normal form: {key}")
-        else:
-            self._paths[key] = path
-
-    def _key(self, path: Path) -> str:
-        return _normal(path.relative_to(self._root).as_posix())
-
-    def _inside(self, path: Path) -> bool:
-        try:
-            return path.resolve().is_relative_to(self._root)
-        except (OSError, RuntimeError):  # a loop of links
-            return False
-
-    def _refuse(self, key: str, code: str, reason: str) -> None:
-        self.refused[key] = Reject(key, code, reason)
-
-    def keys(self) -> list[str]:
-        return sorted({*self._paths, *self.refused})
-
-    def read(self, key: str) -> bytes | Reject | Unfetched:
-        if key in self.refused:
-            return self.refused[key]
-        path = self._paths[key]
-        if not self._inside(path):
-            return Reject(key, "outside-root", "the link leads out of the export folder")
-        try:
-            if not path.is_file():  # asked before opening: a pipe would block
-                return Reject(key, "not-a-file", "neither a file nor a link to one")
-            with path.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                if size > MAX_DOCUMENT_BYTES:
-                    return _too_large(key)
-                content = file.read(size + 1)  # no more: memory is set aside for all that may be read
-        except OSError as error:
-            return Unfetched(key, f"cannot be read: {error.strerror or error}")
-        return content if len(content) == size else Unfetched(key, "was written to while it was read")
 
 
 class _ZipFiles:
@@ -155,7 +83,7 @@ class _ZipFiles:
             raise RejectedInput(
                 f"{path} has {len(members):,} members of {declared:,} bytes in all", remedy="point to the unpacked folder"
             )
-        named = [(_normal(member.filename.replace("\\", "/")).removeprefix("./"), member) for member in members]
+        named = [(clean_text(member.filename.replace("\\", "/")).removeprefix("./"), member) for member in members]
         top = _single_folder(key for key, _ in named)
         for key, member in named:
             self._list(key.removeprefix(top), member, wanted)
@@ -179,7 +107,15 @@ class _ZipFiles:
             return
         self.refused[reject.key] = reject
 
-    def keys(self) -> list[str]:
+    def digest(self) -> str | None:
+        """Hash the archive's own bytes: they decide what every member is, and unpacking would take many times as long."""
+        try:
+            with self._path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return None
+
+    def all_keys(self) -> list[str]:
         return sorted({*self._members, *self.refused})
 
     def read(self, key: str) -> bytes | Reject | Unfetched:
@@ -219,10 +155,6 @@ def _single_folder(keys: Iterable[str]) -> str:
 
 def _is_hidden(parts: tuple[str, ...]) -> bool:
     return any(part.startswith(".") and part != ".." for part in parts) or "__MACOSX" in parts
-
-
-def _normal(key: str) -> str:
-    return clean_text(key.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
 
 
 def _too_large(key: str) -> Reject:

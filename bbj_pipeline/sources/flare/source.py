@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
@@ -36,12 +37,16 @@ class FlareSource(Source[FlareOptions]):
     parse_options: ClassVar[frozenset[str]] = frozenset({"public_url", "conditions"})
     options_type = FlareOptions
 
+    def files(self, options: FlareOptions) -> AbstractContextManager[ExportFiles]:
+        """Open the folder or archive: topics, and what they are made of."""
+        return open_export(options.path, is_wanted)
+
     def export(
         self, options: FlareOptions, earlier: EarlierExport = NOTHING_EARLIER
     ) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield topics and resources by key; topics that the target's conditions exclude are not part of the instance."""
-        with open_export(options.path, is_wanted) as files:
-            layout = find_layout(files.keys())
+        with self.files(options) as files:
+            layout = find_layout(files.all_keys())
             files.refused.update((reject.key, reject) for reject in _with_entities(files, layout))
             places: dict[str, Place] = {}
             refused = dict(files.refused)

@@ -7,12 +7,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any
 
 from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched, clean_text
-from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source, SourceOptions, existing_folder
-from bbj_pipeline.sources.folder import public_url_of, read_folder
+from bbj_pipeline.sources.contract import (
+    NOTHING_EARLIER,
+    EarlierExport,
+    InputFiles,
+    ReadResource,
+    Source,
+    SourceOptions,
+    existing_folder,
+)
+from bbj_pipeline.sources.folder import FolderFiles, public_url_of, raw_document
 from bbj_pipeline.sources.javadoc.classes import class_topic, faults_of
 from bbj_pipeline.sources.javadoc.docu import read_docu
 from bbj_pipeline.sources.markup import MarkupError
@@ -39,12 +48,18 @@ class JavadocSource(Source[JavadocOptions]):
     default_doc_type = "api-reference"
     options_type = JavadocOptions
 
+    def files(self, options: JavadocOptions) -> AbstractContextManager[InputFiles]:
+        """List all ``.json`` files below the folder."""
+        root = existing_folder(options.path, "javadoc")
+        return nullcontext(FolderFiles(root, lambda key: key.lower().endswith(".json")))
+
     def export(
         self, options: JavadocOptions, earlier: EarlierExport = NOTHING_EARLIER
     ) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield all ``.json`` files below the folder."""
-        root = existing_folder(options.path, "javadoc")
-        yield from read_folder(root, lambda key: key.lower().endswith(".json"), media_type="application/json")
+        with self.files(options) as files:
+            for key in files.all_keys():
+                yield raw_document(key, files.read(key), "application/json")
 
     def parse(self, raw: RawDocument, options: JavadocOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield a topic a class, or a ``Reject`` for the file: ``not-json``, ``not-javadoc``, ``no-classes``.

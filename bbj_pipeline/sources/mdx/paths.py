@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from posixpath import normpath
 from typing import Any
 
@@ -20,6 +19,7 @@ __all__ = [
     "category_label",
     "docs_root",
     "document_id",
+    "is_beside",
     "is_markdown",
     "is_resource",
     "readable_name",
@@ -34,13 +34,30 @@ _BUILD = frozenset(("build", "dist", "out", "_site"))
 _PREFIX = re.compile(r"\d+\s*[-_.]+\s*(?=[^-_.\s])")
 _NOT_A_PREFIX = re.compile(r"(?:\d{2}|\d{4})[-_.]\d{2}(?:[-_.](?:\d{2}|\d{4}))?[-_.]|\d+[-_.]\d+")
 """Dates and versions (``7.0-notes``) keep their number (Docusaurus: ``numberPrefixParser``)."""
+_CATEGORIES = ("_category_.json", "_category_.yml", "_category_.yaml")
+SIDEBARS = ("sidebars.js", "sidebars.ts", "sidebars.cjs", "sidebars.mjs", "sidebars.json")
+VERSIONS = "versions.json"
+VERSIONED_SIDEBARS = "versioned_sidebars"
 _MAX_CATEGORY_BYTES = 65_536
 
 
 def is_markdown(key: str) -> bool:
     """Say whether ``key`` is a Markdown file that belongs to the site: not of a package, not of build output."""
-    folders = key.split("/")[:-1]
-    return key.lower().endswith(_MARKDOWN) and not _SKIPPED.intersection(folders) and not _BUILD.intersection(folders[:1])
+    return key.lower().endswith(_MARKDOWN) and not _is_foreign(key.split("/")[:-1])
+
+
+def is_beside(key: str) -> bool:
+    """Say whether a file says where Markdown files belong: the label of a folder, a sidebar, or the list of versions."""
+    *folders, name = key.split("/")
+    if name in _CATEGORIES:
+        return not _is_foreign(folders)
+    if folders == [VERSIONED_SIDEBARS]:
+        return name.endswith("-sidebars.json")
+    return not folders and name in (*SIDEBARS, VERSIONS)
+
+
+def _is_foreign(folders: list[str]) -> bool:
+    return bool(_SKIPPED.intersection(folders) or _BUILD.intersection(folders[:1]))
 
 
 def is_resource(key: str) -> bool:
@@ -48,16 +65,19 @@ def is_resource(key: str) -> bool:
     return any(part.startswith("_") for part in key.split("/"))
 
 
-def category_label(folder: Path) -> str | None:
-    """Return the label of a folder's ``_category_.json`` or ``_category_.yml``, ``None`` when there is none to be read."""
-    for name in ("_category_.json", "_category_.yml", "_category_.yaml"):
-        path = folder / name
+def category_label(folder: str, read: Callable[[str], bytes | None]) -> str | None:
+    """Return the label of a folder's ``_category_.json`` or ``_category_.yml``, ``None`` when there is none to be read.
+
+    ``read`` gives a file of the site by its key, if there is one.
+    """
+    for name in _CATEGORIES:
+        content = read(f"{folder}/{name}")
+        if content is None or len(content) > _MAX_CATEGORY_BYTES:
+            continue
         try:
-            if path.is_symlink() or path.stat().st_size > _MAX_CATEGORY_BYTES:
-                continue
-            text = path.read_text(encoding="utf-8-sig")
+            text = content.decode("utf-8-sig")
             fields = json.loads(text) if name.endswith("json") else load_yaml(text)
-        except (OSError, ValueError, yaml.YAMLError, RecursionError):
+        except (ValueError, yaml.YAMLError, RecursionError):
             continue
         label = fields.get("label") if isinstance(fields, Mapping) else None
         if isinstance(label, str) and label.strip():

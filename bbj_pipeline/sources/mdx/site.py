@@ -1,6 +1,6 @@
 """What the files around the Markdown say of a Docusaurus site, its folders' labels, sidebars and versions: where a document is.
 
-Only these files are read from the disk, each bounded and never through a link. No Markdown is read here.
+Only these files are read, each bounded. No Markdown is read here.
 """
 
 from __future__ import annotations
@@ -8,16 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+from bbj_pipeline.sources.contract import InputFiles
 from bbj_pipeline.sources.mdx import paths
 from bbj_pipeline.sources.mdx.sidebars import Sidebars, read_sidebars
 
 __all__ = ["Site", "read_site"]
 
 _MAX_BYTES = 262_144
-_SIDEBARS = ("sidebars.js", "sidebars.ts", "sidebars.cjs", "sidebars.mjs", "sidebars.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +69,27 @@ class Site:
         return above + by_folder[0 if name == "." else name.count("/") + 1 :]
 
 
-def read_site(root: Path, keys: Iterable[str]) -> Site:
-    """Read what stands around the Markdown files ``keys`` below ``root``."""
+def read_site(files: InputFiles, keys: Iterable[str]) -> Site:
+    """Read what stands among ``files`` around the Markdown files ``keys``."""
+    known = set(files.all_keys())
+
+    def content(key: str) -> bytes | None:
+        found = files.read(key) if key in known else None
+        return found if isinstance(found, bytes) and len(found) <= _MAX_BYTES else None
+
     folders: set[str] = set()
     roots: set[tuple[str, ...]] = set()
     for key in keys:
         roots.add(paths.docs_root(key))
         parts = key.split("/")[:-1]
         folders.update("/".join(parts[:count]) for count in range(1, len(parts) + 1))
-    labels = {folder: label for folder in folders if (label := paths.category_label(root / folder))}
-    versions = _json_names(_text(root / "versions.json"))
-    current = next((text for name in _SIDEBARS if (text := _text(root / name))), None)
+    labels = {folder: label for folder in folders if (label := paths.category_label(folder, content))}
+    versions = _json_names(_text(content(paths.VERSIONS)))
+    current = next((text for name in paths.SIDEBARS if (text := _text(content(name))) is not None), None)
     sidebars: dict[str, Sidebars] = {}
     for found in roots:
         if len(found) > 1:
-            text = _text(root / "versioned_sidebars" / f"{found[1]}-sidebars.json")
+            text = _text(content(f"{paths.VERSIONED_SIDEBARS}/{found[1]}-sidebars.json"))
         else:
             text = current if found or ("docs",) not in roots else None
         if text:
@@ -92,13 +97,10 @@ def read_site(root: Path, keys: Iterable[str]) -> Site:
     return Site(labels, sidebars, versions)
 
 
-def _text(path: Path) -> str | None:
-    try:
-        if path.is_symlink() or path.parent.is_symlink() or path.stat().st_size > _MAX_BYTES:
-            return None
-        return path.read_text(encoding="utf-8-sig", errors="replace")
-    except OSError:
+def _text(content: bytes | None) -> str | None:
+    if content is None:
         return None
+    return content.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _json_names(text: str | None) -> tuple[str, ...]:

@@ -8,12 +8,21 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
 from bbj_pipeline.records import Block, RawDocument, Reject, Topic, Unfetched
-from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source, SourceOptions, existing_folder
-from bbj_pipeline.sources.folder import public_url_of, read_folder
+from bbj_pipeline.sources.contract import (
+    NOTHING_EARLIER,
+    EarlierExport,
+    InputFiles,
+    ReadResource,
+    Source,
+    SourceOptions,
+    existing_folder,
+)
+from bbj_pipeline.sources.folder import FolderFiles, public_url_of, raw_document
 from bbj_pipeline.sources.markup import MarkupError, links_of, parse_fragment, to_blocks
 from bbj_pipeline.sources.mdx import paths
 from bbj_pipeline.sources.mdx.frontmatter import FrontMatter, FrontMatterError, document_metadata, split_front_matter
@@ -44,6 +53,11 @@ class MdxSource(Source[MdxOptions]):
     default_doc_type = "concept"
     options_type = MdxOptions
 
+    def files(self, options: MdxOptions) -> AbstractContextManager[InputFiles]:
+        """List the Markdown files, and what stands beside them that says where they belong."""
+        root = existing_folder(options.path, "mdx")
+        return nullcontext(FolderFiles(root, lambda key: paths.is_markdown(key) or paths.is_beside(key)))
+
     def export(
         self, options: MdxOptions, earlier: EarlierExport = NOTHING_EARLIER
     ) -> Iterator[RawDocument | Reject | Unfetched]:
@@ -51,16 +65,15 @@ class MdxSource(Source[MdxOptions]):
 
         The section path, from sidebars, ``_category_`` labels or folder names, is metadata: the file itself does not say it.
         """
-        root = existing_folder(options.path, "mdx")
-        # Read twice: what a document depends on is known when all are, and to keep all of them would take memory.
-        imports = {
-            item.key: _imports(_decode(item.content)[0])
-            for item in read_folder(root, paths.is_markdown, media_type=_MEDIA_TYPE)
-            if isinstance(item, RawDocument)
-        }
-        site = read_site(root, imports)
-        for item in read_folder(root, paths.is_markdown, media_type=_MEDIA_TYPE):
-            yield _located(item, imports, site) if isinstance(item, RawDocument) else item
+        with self.files(options) as files:
+            # Read twice: what a document depends on is known when all are, and to keep all of them would take memory.
+            keys = [key for key in files.all_keys() if not paths.is_beside(key)]
+            contents = ((key, files.read(key)) for key in keys)
+            imports = {key: _imports(_decode(content)[0]) for key, content in contents if isinstance(content, bytes)}
+            site = read_site(files, imports)
+            for key in keys:
+                item = raw_document(key, files.read(key), _MEDIA_TYPE)
+                yield _located(item, imports, site) if isinstance(item, RawDocument) else item
 
     def parse(self, raw: RawDocument, options: MdxOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield the topic of one file, or a ``Reject``: ``draft``, ``front-matter``, ``empty``, ``binary``, ``too-deep``, …"""

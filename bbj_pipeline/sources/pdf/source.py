@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 from pydantic import Field, SecretStr
 
 from bbj_pipeline.records import DocType, RawDocument, Reject, Topic, Unfetched
-from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source, SourceOptions, existing_folder
-from bbj_pipeline.sources.folder import public_url_of, read_folder
+from bbj_pipeline.sources.contract import (
+    NOTHING_EARLIER,
+    EarlierExport,
+    InputFiles,
+    ReadResource,
+    Source,
+    SourceOptions,
+    existing_folder,
+)
+from bbj_pipeline.sources.folder import FolderFiles, public_url_of, raw_document
 from bbj_pipeline.sources.pdf.extract import Extracted, Limits, RunWorker, extract, run_worker
 from bbj_pipeline.sources.pdf.layout import LaidOut, lay_out
 
@@ -48,12 +57,18 @@ class PdfSource(Source[PdfOptions]):
         """Make a source whose files are opened by ``run``."""
         self._run = run
 
+    def files(self, options: PdfOptions) -> AbstractContextManager[InputFiles]:
+        """List every ``.pdf`` below the folder."""
+        root = existing_folder(options.path, self.kind)
+        return nullcontext(FolderFiles(root, lambda key: key.lower().endswith(".pdf")))
+
     def export(
         self, options: PdfOptions, earlier: EarlierExport = NOTHING_EARLIER
     ) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield every ``.pdf`` below the folder, by relative path."""
-        root = existing_folder(options.path, self.kind)
-        yield from read_folder(root, lambda key: key.lower().endswith(".pdf"), media_type="application/pdf")
+        with self.files(options) as files:
+            for key in files.all_keys():
+                yield raw_document(key, files.read(key), "application/pdf")
 
     def parse(self, raw: RawDocument, options: PdfOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield one topic, or a ``Reject``: ``password-needed``, ``damaged``, ``no-text``, ``too-large`` or ``too-slow``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -10,14 +11,14 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
-from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source
+from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, InputFiles, ReadResource, Source
 from bbj_pipeline.sources.http import HttpClient, NetworkOptions, origin_of, public_address, recorded_folder
 from bbj_pipeline.sources.http.spool import Spool
 from bbj_pipeline.sources.replay import serve_site
 from bbj_pipeline.sources.web_crawl.addresses import Scope
 from bbj_pipeline.sources.web_crawl.choice import Choice
 from bbj_pipeline.sources.web_crawl.crawl import Bounds, Crawl
-from bbj_pipeline.sources.web_crawl.folder import read_folder, site_address
+from bbj_pipeline.sources.web_crawl.folder import list_pages, read_pages, site_address
 from bbj_pipeline.sources.web_crawl.parse import parse_page
 
 __all__ = ["WebCrawlOptions", "WebCrawlSource"]
@@ -76,6 +77,10 @@ class WebCrawlSource(Source[WebCrawlOptions]):
     parser_version = "4"
     options_type = WebCrawlOptions
 
+    def files(self, options: WebCrawlOptions) -> AbstractContextManager[InputFiles] | None:
+        """List the pages of a built site; a site, live or replayed, is asked."""
+        return None if options.path is None else nullcontext(list_pages(recorded_folder(options, "web_crawl"), options.choice))
+
     def export(
         self, options: WebCrawlOptions, earlier: EarlierExport = NOTHING_EARLIER
     ) -> Iterator[RawDocument | Reject | Unfetched]:
@@ -84,8 +89,10 @@ class WebCrawlSource(Source[WebCrawlOptions]):
         The error page, the search page, a page under a second address and pages of versions or locales that are not chosen
         are resources: part of the site, no topics. So are robots.txt and the sitemaps of a live site, by their URLs.
         """
-        if options.path is not None:
-            yield from read_folder(recorded_folder(options, "web_crawl"), options.public_url, options.choice)
+        opened = self.files(options)
+        if opened is not None:
+            with opened as files:
+                yield from read_pages(files, options.public_url, options.choice)
         elif options.url is not None:
             yield from _crawled(options, options.url, {}, earlier)
         elif options.replay is not None:

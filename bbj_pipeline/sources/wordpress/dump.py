@@ -6,18 +6,17 @@ Every file ends in a document, a term, a resource or a reject. No request is mad
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bbj_pipeline.errors import SourceUnavailable
 from bbj_pipeline.records import Reject
-from bbj_pipeline.sources.folder import by_key, refusal
+from bbj_pipeline.sources.contract import InputFiles
+from bbj_pipeline.sources.folder import FolderFiles, read_now
 from bbj_pipeline.sources.wordpress.shapes import canonical, shape_of, term_key, term_record, version_rank
 
-__all__ = ["Objects", "read_dump"]
+__all__ = ["Objects", "list_dump", "read_dump"]
 
 _IGNORED = frozenset({"robots.txt", "readme.md", "readme.txt", "license", "license.txt", "thumbs.db"})
 
@@ -68,28 +67,23 @@ class Objects:
             self.documents[key] = item
 
 
-def read_dump(folder: Path, documents: MutableMapping[str, Mapping[str, Any]] | None = None) -> Objects:
-    """Read every file below ``folder``, hidden files and read-me files aside, its posts into ``documents``.
+def list_dump(folder: Path) -> FolderFiles:
+    """List the files of a dump, hidden files and read-me files aside."""
+    return FolderFiles(folder, lambda key: key.rpartition("/")[2].lower() not in _IGNORED)
+
+
+def read_dump(files: InputFiles, documents: MutableMapping[str, Mapping[str, Any]] | None = None) -> Objects:
+    """Read every file of a dump, its posts into ``documents``.
 
     Raises ``SourceUnavailable`` on a read error.
     """
     objects = Objects() if documents is None else Objects(documents)
-    root = folder.resolve()
-    for key, path in by_key((path.relative_to(root).as_posix(), path) for path in _files(root)):
-        if isinstance(path, Reject):
-            objects.rejects[key] = path
-            continue
-        problem = refusal(root, path)
-        if problem:
-            objects.reject(key, *problem)
-            continue
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise SourceUnavailable(
-                f"cannot read {path} ({error.strerror})", remedy="make the dump readable, then run again"
-            ) from None
-        _add_file(objects, key, content)
+    for key in files.all_keys():
+        found = read_now(files, key)
+        if isinstance(found, Reject):
+            objects.rejects[key] = found
+        else:
+            _add_file(objects, key, found)
     return objects
 
 
@@ -109,14 +103,3 @@ def _add_file(objects: Objects, key: str, content: bytes) -> None:
             objects.reject(key, "empty-page", "a recorded page of a collection without a single object: nothing to index")
         return
     objects.add(value, key)
-
-
-def _files(root: Path) -> Iterator[Path]:
-    def fail(error: OSError) -> None:
-        raise SourceUnavailable(f"cannot list {error.filename}", remedy="make the dump readable, then run again")
-
-    for folder, folders, names in os.walk(root, onerror=fail):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if not name.startswith(".") and name.lower() not in _IGNORED:
-                yield Path(folder, name)

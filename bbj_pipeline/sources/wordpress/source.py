@@ -6,16 +6,17 @@ Reading a dump, asking a site and parsing HTML are the modules beside this one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pydantic import Field
 
 from bbj_pipeline.records import RawDocument, Reject, Topic, Unfetched
-from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, ReadResource, Source
+from bbj_pipeline.sources.contract import NOTHING_EARLIER, EarlierExport, InputFiles, ReadResource, Source
 from bbj_pipeline.sources.http import HttpClient, NetworkOptions, origin_of, recorded_folder
 from bbj_pipeline.sources.http.spool import Spool
 from bbj_pipeline.sources.replay.wordpress import Recorded, serve_wordpress
-from bbj_pipeline.sources.wordpress.dump import read_dump
+from bbj_pipeline.sources.wordpress.dump import list_dump, read_dump
 from bbj_pipeline.sources.wordpress.live import Reading, read_site
 from bbj_pipeline.sources.wordpress.parse import parse_post
 from bbj_pipeline.sources.wordpress.shapes import canonical, gmt_as_iso, term_key
@@ -53,16 +54,22 @@ class WordPressSource(Source[WordPressOptions]):
     parser_version = "3"
     options_type = WordPressOptions
 
+    def files(self, options: WordPressOptions) -> AbstractContextManager[InputFiles] | None:
+        """List the files of a dump; a site, live or replayed, is asked."""
+        return None if options.path is None else nullcontext(list_dump(recorded_folder(options, "wordpress")))
+
     def export(
         self, options: WordPressOptions, earlier: EarlierExport = NOTHING_EARLIER
     ) -> Iterator[RawDocument | Reject | Unfetched]:
         """Yield one document a post (key: its id), terms as resources ``term/<taxonomy>/<id>``, and everything else that a
         dump holds as a resource or a reject under its file's path."""
+        opened = self.files(options)
         with Spool() as spool:
-            if options.path is None:
+            if opened is None:
                 yield from _records(_read(options, earlier, spool))
-            else:
-                yield from _records(Reading(read_dump(recorded_folder(options, "wordpress"), SpooledObjects(spool))))
+                return
+            with opened as files:
+                yield from _records(Reading(read_dump(files, SpooledObjects(spool))))
 
     def parse(self, raw: RawDocument, options: WordPressOptions, read: ReadResource) -> Iterator[Topic | Reject]:
         """Yield the topic of one post, or the reject that says why there is none."""
@@ -92,7 +99,7 @@ def _read(options: WordPressOptions, earlier: EarlierExport, spool: Spool) -> Re
 def _replayed(options: WordPressOptions, earlier: EarlierExport, spool: Spool) -> Reading:
     """Serve the dump on loopback and read it through the network code; what the API cannot carry comes from the dump."""
     with Spool() as recorded:
-        dump = read_dump(recorded_folder(options, "wordpress"), SpooledObjects(recorded))
+        dump = read_dump(list_dump(recorded_folder(options, "wordpress")), SpooledObjects(recorded))
         site = _public_origin(options.public_url, dump.documents.values())
         types = tuple(sorted({str(item.get("type", "post")) for item in dump.documents.values()})) or options.types
         with (
