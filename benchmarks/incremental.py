@@ -1,13 +1,14 @@
 """What a refresh costs by what changed since the last: the real pipeline over generated exports of all seven kinds.
 
-    python -m benchmarks.incremental [--chunks N] [--real N]
+    python -m benchmarks.incremental [--chunks N] [--real N] [--corpora FILE]
 
 Dagster (an ephemeral instance), the embedded database in a temporary folder and every stage are real. The first texts are
 embedded by the offline model; the others get made-up unit vectors around centres, which depend on the text alone: embedding is
 measured elsewhere. Each line of the table is one refresh of all instances. Seconds are of the wall clock, and of the processor
-in this process and in the database's backends together, which a busy machine distorts less. Memory is this process's peak in
-that scenario. Then an unchanged refresh is set beside hashing the raw files, in rounds that alternate. Nothing is asserted:
-numbers are for people.
+in this process and in the database's backends together, which a busy machine distorts less. Memory is what this process held
+before the scenario, and its peak in it; with ``--real 0`` no model is loaded. ``--corpora`` adds the instances of another
+sources file, whose paths are relative to it. Then an unchanged refresh is set beside hashing the raw files, in rounds that
+alternate. Nothing is asserted: numbers are for people.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from pathlib import Path
 
 import dagster as dg
 import numpy as np
+import psutil
+import yaml
 
 from bbj_pipeline.models import load_embedder
 from bbj_pipeline.orchestration.build import build_definitions
@@ -52,7 +55,7 @@ CHUNKS_A_DOCUMENT = {
     "flare": 2.96, "wordpress": 2.86, "web_crawl": 2.86, "mdx": 1.0, "javadoc": 12.45, "bbj_source": 2.02, "pdf": 4.0,
 }  # fmt: skip
 """What the chunker makes of a generated document of each kind; measured on 100 of each."""
-ROUNDS = 3
+ROUNDS = 5
 MISSING = 0.15
 
 
@@ -97,20 +100,29 @@ class OtherChunker(Platform):
         return Renamed(super().tokenizer)
 
 
-def write_exports(folder: Path, chunks: int) -> int:
-    """Write exports of all kinds that give about ``chunks`` chunks in the blueprint's proportions, and their sources.yaml."""
-    lines, documents = [], 0
+def write_exports(folder: Path, chunks: int, corpora: Path | None) -> int:
+    """Write exports of all kinds that give about ``chunks`` chunks in the blueprint's proportions, and their sources.yaml.
+
+    The instances of ``corpora`` stand in it too, where they lie. Returns how many documents were written.
+    """
+    documents = 0
+    sources: dict[str, dict[str, dict[str, object]]] = yaml.safe_load(corpora.read_text("utf-8")) if corpora else {}
+    for instances in sources.values():
+        for options in instances.values():
+            options["path"] = str((corpora or folder).parent.resolve() / str(options["path"]))
     for kind, share in SHARES.items():
         count = max(1, round(chunks * share / sum(SHARES.values()) / CHUNKS_A_DOCUMENT[kind]))
         documents += count
         path = generate(kind, folder / kind, count)
-        lines.append(f"{kind}:\n  made: {{path: {path}, min_tag_coverage: 0}}\n")
-    (folder / "sources.yaml").write_text("".join(lines), encoding="utf-8")
+        sources.setdefault(kind, {})["made"] = {"path": str(path), "min_tag_coverage": 0}
+    (folder / "sources.yaml").write_text(yaml.safe_dump(sources), encoding="utf-8")
     return documents
 
 
-def raw_files(folder: Path) -> list[Path]:
-    return [path for kind in SHARES for path in sorted((folder / kind).rglob("*")) if path.is_file()]
+def raw_files(settings: Settings) -> list[Path]:
+    """All files of all instances, those included that no export reads: they are few."""
+    roots = (item.options.path for item in load_sources(settings.sources_file))
+    return [path for root in roots if root is not None for path in sorted(root.rglob("*")) if path.is_file()]
 
 
 def hash_files(paths: Sequence[Path]) -> int:
@@ -137,6 +149,7 @@ class Bench:
     def scenario(self, name: str, platform: Platform, after: Callable[[InstanceReport], None] = lambda _: None) -> None:
         """Refresh all instances and print the line of the table; ``after`` is called with each report."""
         reset_peak()
+        held = psutil.Process().memory_info().rss / 2**20
         wall, processor = time.perf_counter(), time.process_time() + self.server.seconds()
         reports = []
         for report in self.refresh(platform):
@@ -149,7 +162,7 @@ class Bench:
             embeddings.update(report.embeddings)
             rows.update(report.rows)
             if report.error:
-                print(f"| {name}: {report.kind} FAILED: {report.error}", flush=True)
+                print(f"| {name}: {report.kind}/{report.instance} FAILED: {report.error}", flush=True)
         cut = [self._cut(ref) for ref in self.refs]
         cells = [
             name,
@@ -161,7 +174,7 @@ class Bench:
             f"{sum(report.withheld for report in reports):,}",
             f"{seconds[0]:.1f}",
             f"{seconds[1]:.1f}",
-            f"{peak():.0f}",
+            f"{held:.0f} / {peak():.0f}",
         ]
         print(f"| {' | '.join(cells)} |", flush=True)
 
@@ -209,9 +222,9 @@ def unchanged_stages(settings: Settings, platform: Platform) -> dict[str, float]
     return spent
 
 
-def compare(bench: Bench, platform: Platform, exports: Path) -> None:
+def compare(bench: Bench, platform: Platform) -> None:
     """Print an unchanged refresh beside hashing the raw files: best of the rounds, wall clock and this process's processor."""
-    paths = raw_files(exports)
+    paths = raw_files(bench.settings)
     size = hash_files(paths)
     works: dict[str, Callable[[], object]] = {
         "SHA-256 of the raw files": lambda: hash_files(paths),
@@ -234,19 +247,19 @@ def compare(bench: Bench, platform: Platform, exports: Path) -> None:
     print(f"\nseconds a stage: {', '.join(f'{name} {seconds:.2f}' for name, seconds in stages.items())}\n", flush=True)
 
 
-def spaces(database: Database, embedders: Sequence[PartlyReal]) -> str:
-    """The state of each embedding space, and the rows that are served."""
+def spaces(report: InstanceReport, database: Database, embedders: Sequence[PartlyReal]) -> str:
+    """The state of each embedding space after an instance's run, and the rows that are served."""
     with database.connection() as connection:
         states = dict(connection.execute("select fingerprint, state from embedding_spaces").fetchall())
         served = connection.execute("select count(*) from doc_chunks").fetchone()
     shown = ", ".join(f"model {number} {states.get(item.fingerprint)}" for number, item in enumerate(embedders, 1))
-    return f"{shown}, {served[0] if served else 0:,} rows served"
+    return f"{report.kind}/{report.instance}: {shown}, {served[0] if served else 0:,} rows served"
 
 
-def campaign(folder: Path, chunks: int, real: int) -> None:
+def campaign(folder: Path, chunks: int, real: int, corpora: Path | None) -> None:
     begun = time.perf_counter()
     exports = folder / "exports"
-    documents = write_exports(exports, chunks)
+    documents = write_exports(exports, chunks, corpora)
     print(f"{documents:,} documents written in {time.perf_counter() - begun:.0f} s for some {chunks:,} chunks", flush=True)
     settings = Settings(data_dir=folder / "data", sources_file=exports / "sources.yaml")
     model = load_embedder(settings)
@@ -262,7 +275,7 @@ def campaign(folder: Path, chunks: int, real: int) -> None:
         bench = Bench(settings, instance, Server(settings.data_dir / "postgres"))
         print("\n| refresh of all instances after | instances | documents parsed / reused / deleted | chunks cut / copied | "
               "embedded computed / reused | rows inserted / updated / deleted / unchanged | withheld | seconds | "
-              "processor seconds | peak, MiB |\n|---|---|---|---|---|---|---|---|---|---|")  # fmt: skip
+              "processor seconds | MiB before / peak |\n|---|---|---|---|---|---|---|---|---|---|")  # fmt: skip
         bench.scenario("nothing: full load", platform)
         bench.scenario("no change", platform)
         text = topics[10].read_text(encoding="utf-8")
@@ -280,11 +293,13 @@ def campaign(folder: Path, chunks: int, real: int) -> None:
         bench.scenario(f"{MISSING:.0%} of the Flare topics missing", platform)
         shutil.copytree(folder / "aside", exports, dirs_exist_ok=True)
         bench.scenario("these topics back", platform)
-        compare(bench, platform, exports)
+        compare(bench, platform)
         bench.scenario("another chunker version", rechunking)
         states: list[str] = []
         bench.scenario(
-            "another model", other_model, lambda report: states.append(f"{report.kind}: {spaces(database, (first, second))}")
+            "another model",
+            other_model,
+            lambda report: states.append(spaces(report, database, (first, second))),
         )
         print("\nafter each instance of the last:", *states, sep="\n- ")
         for name, embedder in (("first", first), ("second", second)):
@@ -296,10 +311,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--chunks", type=int, default=sum(SHARES.values()))
     parser.add_argument("--real", type=int, default=500, help="texts that the offline model embeds, the first of each model")
+    parser.add_argument("--corpora", type=Path, help="sources file of further instances (default: none)")
     asked = parser.parse_args()
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory(prefix="bbj-incremental-", ignore_cleanup_errors=True) as folder:
-        campaign(Path(folder), asked.chunks, asked.real)
+        campaign(Path(folder), asked.chunks, asked.real, asked.corpora)
 
 
 if __name__ == "__main__":

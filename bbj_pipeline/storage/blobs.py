@@ -6,7 +6,7 @@ Nothing here knows what the bytes are.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from bbj_pipeline.errors import RejectedInput
 from bbj_pipeline.storage.file_store import FileStore
@@ -29,6 +29,14 @@ class BlobStore:
             return False
         self._files.write(path, content)
         return True
+
+    def has_all(self, expected: Sequence[tuple[str, int]]) -> bool:
+        """Tell whether all bytes are stored, given as hash and size; nothing is read.
+
+        Bytes of the right size that are damaged are found when they are next read, see ``get``.
+        """
+        found = self._files.sizes("raw", [_path(sha256) for sha256, _ in expected])
+        return all(size == wanted for size, (_, wanted) in zip(found, expected, strict=True))
 
     def get(self, sha256: str) -> bytes:
         """Return the bytes with this hash.

@@ -6,9 +6,10 @@ Knows paths and bytes only; what the files mean belongs to ``blobs`` and ``stage
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import fsspec
@@ -42,10 +43,24 @@ class FileStore:
     def size(self, path: str) -> int | None:
         """Return a file's size in bytes, or ``None`` when there is none."""
         try:
+            if self._local:
+                return os.stat(self.locate(path)).st_size
             size: int | None = self._fs.size(self.locate(path))
         except FileNotFoundError:
             return None
         return size
+
+    def sizes(self, prefix: str, paths: Sequence[str]) -> Iterator[int | None]:
+        """Yield the size of each of ``paths``, all below ``prefix``, as ``size`` does.
+
+        A store that is no disk is asked for a listing of ``prefix`` once, not for each file.
+        """
+        if self._local:
+            yield from map(self.size, paths)
+        elif paths:
+            self._fs.invalidate_cache()  # a listing of earlier would show what was removed since
+            known = {name: entry["size"] for name, entry in self._fs.find(self.locate(prefix), detail=True).items()}
+            yield from (known.get(self.locate(path)) for path in paths)
 
     def remove_stale(self, folder: str, *, older_than: float) -> None:
         """Remove temporary files in ``folder`` that no living writer can own: older than so many seconds."""

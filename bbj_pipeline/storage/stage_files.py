@@ -71,7 +71,8 @@ class StageFile:
         """Yield the row groups in order, each as a table of the given (or all) columns."""
         with self._files.open(self.path) as source, pq.ParquetFile(source) as parquet:
             for index in range(parquet.num_row_groups):
-                yield parquet.read_row_group(index, columns=columns)
+                # One thread: a row group is small, and waking others takes longer than a few columns of it.
+                yield parquet.read_row_group(index, columns=columns, use_threads=columns is None)
 
     def row_group(self, index: int) -> pa.Table:
         """Return one row group with all columns."""

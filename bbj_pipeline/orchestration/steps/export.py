@@ -6,22 +6,27 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
+from bbj_pipeline import __version__
 from bbj_pipeline.errors import PipelineError, RejectedInput
 from bbj_pipeline.orchestration.stage_names import RAW_EXPORT
-from bbj_pipeline.orchestration.steps.workplace import StepResult, Workplace, abandon_on_error
-from bbj_pipeline.records import RawDocument, Reject, Unfetched
+from bbj_pipeline.orchestration.steps.workplace import StepResult, Workplace, abandon_on_error, plain
+from bbj_pipeline.records import RawDocument, Reject, Unfetched, content_hash
 from bbj_pipeline.sources.mirroring import mirror
 from bbj_pipeline.storage.blobs import BlobStore
-from bbj_pipeline.storage.stage_files import StageFile
+from bbj_pipeline.storage.stage_files import StageFile, StageInfo
 from bbj_pipeline.storage.stage_records import MANIFEST, ManifestEntry
 from bbj_pipeline.storage.stage_units import UnitWriter, read_records
 
 __all__ = ["export_raw"]
 
+_COUNTS = ("documents", "resources", "rejected", "unfetched", "bytes", "new_blobs")
+
 
 def export_raw(at: Workplace) -> StepResult:
     """Export one instance; the earlier manifest is returned when the listing, every byte and every validator are the same.
 
+    Files are hashed first: when names, bytes, options and code are those of the earlier manifest and its bytes are stored, it
+    is returned without parsing a file or storing anything.
     A document that could not be fetched keeps the entry of the earlier manifest, and the export is marked incomplete.
     New validators over the same bytes give a new manifest with the earlier data version: nothing downstream changes.
     """
@@ -29,10 +34,13 @@ def export_raw(at: Workplace) -> StepResult:
     if options.mirror is not None and options.path is not None:
         mirror(options.mirror, options.path, options.marker)
     earlier = at.earlier(RAW_EXPORT)
+    input_version = _input_version(at)
+    if earlier is not None and (standing := _standing(at, earlier, input_version)) is not None:
+        return StepResult(earlier, earlier.info, standing)
     known = _EarlierDocuments(earlier, at.store.blobs)
     revalidated = False
     draft = at.store.draft(at.instance.ref, RAW_EXPORT, MANIFEST.schema)
-    counts = {"documents": 0, "resources": 0, "rejected": 0, "unfetched": 0, "bytes": 0, "new_blobs": 0}
+    counts = dict.fromkeys(_COUNTS, 0)
     with abandon_on_error(draft):
         writer = UnitWriter(draft, MANIFEST)
         seen: set[str] = set()
@@ -53,14 +61,52 @@ def export_raw(at: Workplace) -> StepResult:
         info = writer.finish(
             stage=RAW_EXPORT,
             stage_version=at.instance.source.parser_version,
-            input_version="",
+            # Files that were written to meanwhile were not read in one state: the next export reads them again.
+            input_version=input_version if input_version == _input_version(at) else "",
             complete=counts["unfetched"] == 0,
             run_id=at.run_id,
         )
-    if earlier is not None and earlier.info.data_version == info.data_version and not revalidated:
+    is_same = earlier is not None and _versions(earlier.info) == _versions(info)
+    if earlier is not None and is_same and not revalidated:
         draft.abandon()
         return StepResult(earlier, earlier.info, counts)
     return StepResult(draft, info, counts)
+
+
+def _input_version(at: Workplace) -> str:
+    """Hash everything an export of files depends on; empty when it asks a network, or when a file cannot be read now.
+
+    All options are in it: one that decides nothing costs one export when it is changed. So does a new version of the package.
+    """
+    options = at.instance.options
+    opened = at.instance.source.files(options)
+    if opened is None:
+        return ""
+    with opened as files:
+        digest = files.digest()
+    told = {name: plain(getattr(options, name)) for name in sorted(type(options).model_fields)}
+    return content_hash([__version__, told, digest]) if digest is not None else ""
+
+
+def _standing(at: Workplace, earlier: StageFile, input_version: str) -> dict[str, int] | None:
+    """Return the counts of the earlier export if it is one of this very input, and all its bytes are stored."""
+    info, version = earlier.info, at.instance.source.parser_version
+    if not input_version or not info.complete or (info.stage_version, info.input_version) != (version, input_version):
+        return None
+    counts = dict.fromkeys(_COUNTS, 0) | {"rejected": info.rejects}
+    blobs: list[tuple[str, int]] = []
+    for table in earlier.row_groups(["sha256", "size", "role"]):
+        rows = zip(*(table.column(name).to_pylist() for name in ("sha256", "size", "role")), strict=True)
+        for sha256, size, role in rows:
+            if role is not None:  # else a reject
+                counts["documents" if role == "document" else "resources"] += 1
+                counts["bytes"] += size
+                blobs.append((sha256, size))
+    return counts if at.store.blobs.has_all(blobs) else None
+
+
+def _versions(info: StageInfo) -> tuple[str, ...]:
+    return info.stage_version, info.input_version, info.data_version
 
 
 class _EarlierDocuments(Mapping[str, RawDocument]):

@@ -98,10 +98,14 @@ def publish_chunks(
 
 def _broken(file: StageFile | None) -> Iterator[str]:
     """Yield the keys a stage rejected because the documents are broken."""
-    for table in () if file is None else file.row_groups(["key", "reject_code"]):
-        for row in table.to_pylist():
-            if row["reject_code"] is not None and row["reject_code"] not in WITHDRAWN_CODES:
-                yield str(row["key"])
+    if file is None or file.info.rejects == 0:
+        return
+    for table in file.row_groups(["key", "reject_code"]):
+        codes = table.column("reject_code")
+        if codes.null_count < table.num_rows:
+            for key, code in zip(table.column("key").to_pylist(), codes.to_pylist(), strict=True):
+                if code is not None and code not in WITHDRAWN_CODES:
+                    yield str(key)
 
 
 def _rows(at: Workplace, chunks: StageFile, embeddings: StageFile, unusable: Collection[str]) -> Iterator[PublishRow]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any, TypeVar
-
-from pydantic import SecretStr
+from typing import TypeVar
 
 from bbj_pipeline.errors import PipelineError
 from bbj_pipeline.orchestration.stage_names import CHUNKS, PARSED_TOPICS, TAGGED_DOCS
-from bbj_pipeline.orchestration.steps.workplace import StepResult, Unit, Workplace, map_units
+from bbj_pipeline.orchestration.steps.workplace import StepResult, Unit, Workplace, map_units, plain
 from bbj_pipeline.records import Chunk, RawDocument, Reject, TaggedDoc, Topic, content_hash
 from bbj_pipeline.stages.chunking import CHUNKER_VERSION, chunk
 from bbj_pipeline.stages.contract import Tokenizer
@@ -33,7 +31,7 @@ RecordT = TypeVar("RecordT")
 def parse_raw(at: Workplace, raw_export: StageFile) -> StepResult:
     """Parse every raw document into topics or rejects: each key of the manifest is accounted for."""
     source, options = at.instance.source, at.instance.options
-    deciding = {name: _plain(getattr(options, name)) for name in sorted(source.parse_options)}
+    deciding = {name: plain(getattr(options, name)) for name in sorted(source.parse_options)}
     resources: dict[str, str] = {}
 
     def units() -> Iterator[Unit[ManifestEntry | Reject]]:
@@ -124,15 +122,6 @@ def chunk_docs(at: Workplace, tagged_docs: StageFile, tokenizer: Tokenizer) -> S
 def _usable(file: StageFile, codec: Codec[RecordT]) -> Iterator[Unit[RecordT]]:
     """Yield a unit for every row that is not a reject; rejects stay in the stage that found them."""
     return (Unit(row.key, row.item_hash, row.record) for row in read_rows(file, codec) if row.reject is None)
-
-
-def _plain(option: Any) -> Any:
-    """Return an option as JSON data that differs when the option does; a secret as its digest."""
-    if isinstance(option, SecretStr):
-        return content_hash(option.get_secret_value())
-    if isinstance(option, Mapping):
-        return {str(name): _plain(value) for name, value in option.items()}
-    return option
 
 
 def _same(entry: ManifestEntry | Reject) -> ManifestEntry | Reject:

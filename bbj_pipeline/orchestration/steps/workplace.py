@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
+from pydantic import SecretStr
 
-from bbj_pipeline.records import Reject
+from bbj_pipeline.records import Reject, content_hash
 from bbj_pipeline.sources.config import ConfiguredInstance
 from bbj_pipeline.storage.stage_files import StageDraft, StageFile, StageInfo, StageStore
 from bbj_pipeline.storage.stage_records import Codec
 from bbj_pipeline.storage.stage_units import UnitIndex, UnitWriter
 
-__all__ = ["StepResult", "Unit", "Workplace", "abandon_on_error", "map_units"]
+__all__ = ["StepResult", "Unit", "Workplace", "abandon_on_error", "map_units", "plain"]
 
 _DUPLICATE_KEY = "duplicate-key"
 
@@ -59,6 +61,15 @@ class Unit(Generic[InT]):
     key: str
     input_hash: str
     load: Callable[[], InT]
+
+
+def plain(option: Any) -> Any:
+    """Return an option as JSON data that differs when the option does; a secret as its digest."""
+    if isinstance(option, SecretStr):
+        return content_hash(option.get_secret_value())
+    if isinstance(option, Mapping):
+        return {str(name): plain(value) for name, value in option.items()}
+    return str(option) if isinstance(option, Path) else option
 
 
 class _UniqueKeys:
