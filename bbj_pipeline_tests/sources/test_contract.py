@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,6 +57,36 @@ def test_an_earlier_export_changes_no_result(instance: ConfiguredInstance, expor
     """An exporter that knows the earlier export of an unchanged source gives what it gave without it."""
     earlier = {found.key: found for found in exported if isinstance(found, RawDocument)}
     assert list(instance.source.export(instance.options, earlier)) == exported
+
+
+def test_the_digest_of_the_files_knows_all_that_decides_an_export(instance: ConfiguredInstance, tmp_path: Path) -> None:
+    """Whichever file of a folder is changed, emptied or removed: when the export differs, so does the digest."""
+    source, given = instance.source, instance.options
+    root = tmp_path / "copy"
+    original = given.path or getattr(given, "replay", None)
+    assert original is not None
+    shutil.copytree(original, root)
+    options = given.model_copy(update={"path": root} | ({"replay": None} if hasattr(given, "replay") else {}))
+
+    def digest() -> str | None:
+        opened = source.files(options)
+        assert opened is not None
+        with opened as files:
+            return files.digest()
+
+    before, whole = digest(), list(source.export(options))
+    assert before is not None
+    different = 0
+    for path in [path for path in sorted(root.rglob("*")) if path.is_file()]:
+        content = path.read_bytes()
+        for other in (content + b" ", b"", None):
+            path.unlink() if other is None else path.write_bytes(other)
+            if list(source.export(options)) != whole:
+                different += 1
+                assert digest() != before, (path, other)
+        path.write_bytes(content)
+    assert different
+    assert digest() == before
 
 
 def test_every_document_becomes_topics_or_a_reject(instance: ConfiguredInstance, exported: list[Any]) -> None:
