@@ -1,9 +1,10 @@
-"""Fixtures of all tests: one embedded PostgreSQL a session, a fresh migrated database a test."""
+"""Fixtures of all tests: one embedded PostgreSQL a session (a test process), a fresh migrated database a test."""
 
 from __future__ import annotations
 
 import atexit
 import itertools
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -23,6 +24,10 @@ from bbj_pipeline.storage.migrations import migrate
 hypothesis.settings.register_profile("quick", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=10_000, print_blob=True)
 hypothesis.settings.load_profile("quick")
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Each worker has a core; models that took all of them would stand in one another's way. Read when torch is imported.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 _TEMPLATE = "migrated_template"
 _numbers = itertools.count(1)

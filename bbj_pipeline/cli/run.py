@@ -54,7 +54,8 @@ def run(config: Path | None, sources: tuple[str, ...], approved: tuple[str, ...]
         click.echo(json.dumps({**to_json(report), "error": report.error}, ensure_ascii=False) if as_json else render(report))
     failed = sum(report.status == "failed" for report in reports)
     if not as_json:
-        click.echo(f"{len(reports) - failed} of {len(reports)} instances up to date in {time.perf_counter() - started:.1f} s")
+        fresh = sum(report.status not in ("failed", "waiting") for report in reports)
+        click.echo(f"{fresh} of {len(reports)} instances up to date in {time.perf_counter() - started:.1f} s")
     if failed:
         raise click.exceptions.Exit(1)
 

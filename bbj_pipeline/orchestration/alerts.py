@@ -17,6 +17,7 @@ import dagster as dg
 from bbj_pipeline.orchestration.alert_channels import Alert, Channel, NotSent
 from bbj_pipeline.orchestration.failures import failed_steps
 from bbj_pipeline.orchestration.freshness import last_published, verdict
+from bbj_pipeline.orchestration.marked_export import waits_for
 from bbj_pipeline.orchestration.stage_names import PGVECTOR_TABLE
 from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.sources.config import ConfiguredInstance
@@ -136,10 +137,15 @@ def _job_problems(instance: dg.DagsterInstance, name: str) -> Iterator[Problem]:
 
 
 def _last_run(instance: dg.DagsterInstance, ref: InstanceRef) -> dg.DagsterRun | None:
-    """Return the newest ended run that says how the instance is: one that failed, or one that reached the served table."""
+    """Return the newest ended run that says how the instance is: one that failed, or one that reached the served table.
+
+    One that waited for an export says nothing; when that lasts, the instance becomes stale.
+    """
     recent = instance.get_runs(dg.RunsFilter(tags={_PARTITION: ref.instance}, statuses=_ENDED), limit=_RECENT_RUNS)
     table = dg.AssetKey([ref.kind, PGVECTOR_TABLE])
     for run in recent:
+        if waits_for(run) is not None:
+            continue
         keys = run.asset_selection or set()
         whole = run.job_name == f"{ref.kind}_refresh" and not keys
         if not whole and not any(key.path[0] == ref.kind for key in keys):

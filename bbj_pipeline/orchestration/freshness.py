@@ -66,7 +66,7 @@ def verdict(item: ConfiguredInstance, published: datetime.datetime | None, now: 
         return True, f"its last refresh reached the served table {hours:.1f} hours ago; {allowed:g} are allowed"
     return False, (
         f"no refresh has reached the served table for {hours:.1f} hours, {allowed:g} are allowed; what is served is from then. "
-        "Remedy: read why its runs fail or do not start, or raise max_age_hours in sources.yaml"
+        "Remedy: read why its runs fail, wait or do not start, or raise max_age_hours in sources.yaml"
     )
 
 

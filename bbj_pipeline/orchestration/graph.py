@@ -6,7 +6,7 @@ An asset's body hands its inputs to a step and reports what the step says; loops
 # Annotations stay real here (no `from __future__ import annotations`): Dagster reads the types of context and resources.
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -15,6 +15,7 @@ from bbj_pipeline.orchestration.automation import react_to_content
 from bbj_pipeline.orchestration.dead_runs import mark_process
 from bbj_pipeline.orchestration.failures import classified, retry_policy
 from bbj_pipeline.orchestration.freshness import freshness_policy
+from bbj_pipeline.orchestration.marked_export import WAITING, Waiting, export_when_complete
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.pools import EMBEDDER_POOL, HEAVY, PGVECTOR_WRITE_POOL, export_pool
 from bbj_pipeline.orchestration.presentation import numbers, served_metadata
@@ -26,7 +27,6 @@ from bbj_pipeline.orchestration.publication_report import (
 )
 from bbj_pipeline.orchestration.stage_names import CHUNKS, EMBEDDINGS, PARSED_TOPICS, PGVECTOR_TABLE, RAW_EXPORT, TAGGED_DOCS
 from bbj_pipeline.orchestration.steps.embed import embed_chunks
-from bbj_pipeline.orchestration.steps.export import export_raw
 from bbj_pipeline.orchestration.steps.publish import publish_chunks
 from bbj_pipeline.orchestration.steps.transform import chunk_docs, parse_raw, tag_topics
 from bbj_pipeline.orchestration.steps.workplace import StepResult, Workplace
@@ -74,8 +74,7 @@ def build_source_assets(
         started = time.perf_counter()
         with classified(max_retries):
             result = step()
-        version = dg.DataVersion(result.info.data_version)
-        return dg.Output(result, data_version=version, metadata=_metadata(result.counts, started))
+        return _output(result, started)
 
     def stage(
         name: str,
@@ -86,6 +85,7 @@ def build_source_assets(
         check_specs: Sequence[dg.AssetCheckSpec] = (),
         pool: str | None = None,
         freshness: dg.FreshnessPolicy | None = None,
+        output_required: bool = True,
     ) -> Callable[..., Any]:
         return dg.asset(
             key=[kind, name],
@@ -102,11 +102,19 @@ def build_source_assets(
             op_tags=HEAVY.get(name),
             automation_condition=react_to_content() if upstream else None,
             freshness_policy=freshness,
+            output_required=output_required,
         )
 
-    @stage(RAW_EXPORT, code_version=source.parser_version, kinds={"python"}, pool=export_pool(kind))
-    def raw_export(context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.Output[StepResult]:
-        return output(lambda: export_raw(at(context, platform)))
+    @stage(RAW_EXPORT, code_version=source.parser_version, kinds={"python"}, pool=export_pool(kind), output_required=False)
+    def raw_export(context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform]) -> Iterator[dg.Output[StepResult]]:
+        started = time.perf_counter()
+        with classified(max_retries):
+            outcome = export_when_complete(at(context, platform), context.instance)
+        if isinstance(outcome, Waiting):  # no result: the stages after it are skipped, and what is served ages
+            context.log.warning(outcome.reason)
+            context.instance.add_run_tags(context.run_id, {WAITING: outcome.reason})
+        else:
+            yield _output(outcome.step, started, outcome.metadata)
 
     @stage(PARSED_TOPICS, code_version=source.parser_version, kinds={"parquet"}, upstream=[RAW_EXPORT])
     def parsed_topics(
@@ -190,6 +198,11 @@ def build_source_assets(
         )
 
     return [raw_export, parsed_topics, tagged_docs, chunks, embeddings, pgvector_table]
+
+
+def _output(result: StepResult, started: float, metadata: Mapping[str, str] | None = None) -> dg.Output[StepResult]:
+    version = dg.DataVersion(result.info.data_version)
+    return dg.Output(result, data_version=version, metadata=_metadata(result.counts, started) | dict(metadata or {}))
 
 
 def _metadata(counts: Mapping[str, int], started: float) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from dagster._core.utils import make_new_run_id
 
 from bbj_pipeline.orchestration.dead_runs import close_dead_runs, process_tags
 from bbj_pipeline.orchestration.jobs import refresh_job_name
+from bbj_pipeline.orchestration.marked_export import waits_for
 from bbj_pipeline.orchestration.pools import full_pools
 from bbj_pipeline.orchestration.stage_names import CHUNKS, EMBEDDINGS, PARSED_TOPICS, PGVECTOR_TABLE, STAGES
 from bbj_pipeline.records import InstanceRef
@@ -25,12 +26,12 @@ __all__ = ["InstanceReport", "refresh"]
 class InstanceReport:
     """What one run did to one instance, in the shape of ``run --json`` (counts are documents, chunks, vectors, rows).
 
-    ``warnings`` are the checks that failed without stopping the run, each a sentence with its remedy.
+    ``warnings`` are the checks that failed without stopping the run, each a sentence with its remedy; and what was waited for.
     """
 
     kind: str
     instance: str
-    status: Literal["published", "unchanged", "held", "failed"]
+    status: Literal["published", "unchanged", "held", "waiting", "failed"]
     documents: dict[str, int] = field(default_factory=dict)
     chunks: int = 0
     embeddings: dict[str, int] = field(default_factory=dict)
@@ -74,7 +75,8 @@ def refresh(
             run_id=run_id,
             tags=process_tags(run_id),
         )
-        yield _report(ref, result)
+        ended = instance.get_run_by_id(run_id)
+        yield _report(ref, result, waits_for(ended) if ended else None)
         if _interrupted(result):
             raise KeyboardInterrupt
 
@@ -86,12 +88,12 @@ def _interrupted(result: dg.ExecuteInProcessResult) -> bool:
     return any(error is not None and error.cls_name in names for error in failures)
 
 
-def _report(ref: InstanceRef, result: dg.ExecuteInProcessResult) -> InstanceReport:
+def _report(ref: InstanceRef, result: dg.ExecuteInProcessResult, waiting: str | None) -> InstanceReport:
     stages = {stage: _metadata(result, ref, stage) for stage in STAGES}
     parsed, published = stages[PARSED_TOPICS], stages[PGVECTOR_TABLE]
-    outcome: Literal["published", "unchanged", "held", "failed"] = "failed"
+    outcome: Literal["published", "unchanged", "held", "waiting", "failed"] = "failed"
     if result.success:
-        outcome = published.get("status", "published")
+        outcome = "waiting" if waiting else published.get("status", "published")
     return InstanceReport(
         kind=ref.kind,
         instance=ref.instance,
@@ -107,7 +109,7 @@ def _report(ref: InstanceRef, result: dg.ExecuteInProcessResult) -> InstanceRepo
         rows={name: published.get(name, 0) for name in ("inserted", "updated", "deleted", "unchanged")},
         seconds={stage: found["seconds"] for stage, found in stages.items() if "seconds" in found},
         withheld=published.get("withheld", 0),
-        warnings=_warnings(result),
+        warnings=[*([waiting] if waiting else []), *_warnings(result)],
         run_id=result.run_id,
         error=None if result.success else _error(ref, result),
     )

@@ -15,6 +15,7 @@ from typing import Any
 import dagster as dg
 
 from bbj_pipeline.orchestration.failures import failed_steps
+from bbj_pipeline.orchestration.marked_export import waits_for
 from bbj_pipeline.sources.change_tokens import Look, content_digest, look_at
 from bbj_pipeline.sources.config import ConfiguredInstance
 
@@ -155,6 +156,8 @@ def _follow(item: ConfiguredInstance, seen: Watched, instance: dg.DagsterInstanc
         return _request(item, lost) if lost.waiting == 0 else (lost, None)
     if not runs[0].is_finished:
         return replace(seen, waiting=0), None
+    if waits_for(runs[0]) is not None:  # it found the next copy begun: that one's marker will be a new state
+        return replace(seen, requested=None, waiting=0, followed=False), None
     again = seen.attempt < MAX_ATTEMPTS and _worth_retrying(instance, runs[0])
     return replace(seen, waiting=0, followed=False, failed=again), None
 
