@@ -116,6 +116,16 @@ class Settings(BaseSettings):
     dense_weight: float = Field(default=0.5, ge=0, le=1, description="Weight of the dense leg in the fusion.")
     lexical_weight: float = Field(default=0.5, ge=0, le=1, description="Weight of the lexical leg in the fusion.")
     rrf_k: int = Field(default=60, ge=1, description="The constant k of reciprocal rank fusion.")
+    reranker_model: str = Field(
+        default="off",
+        min_length=1,
+        description="Cross-encoder that reads question and passage together: a model folder or a hub name such as "
+        "BAAI/bge-reranker-base, with @revision if you like; 'off' means none.",
+    )
+    reranker_candidates: int = Field(default=20, ge=2, le=100, description="Candidates the cross-encoder scores.")
+    reranker_milliseconds: int = Field(
+        default=2000, ge=1, le=600_000, description="Time it has for one search; when that is not enough the fused order stays."
+    )
     judged_file: Path | None = Field(
         default=None,
         description="Judged queries (JSON lines) that search is evaluated with; unset means judged.jsonl beside the sources "

@@ -8,7 +8,7 @@ from functools import partial
 import click
 
 from bbj_pipeline.errors import PipelineError
-from bbj_pipeline.models import load_embedder, load_tokenizer
+from bbj_pipeline.models import load_embedder, load_reranker, load_tokenizer
 from bbj_pipeline.settings import Settings, load_settings
 from bbj_pipeline.sources.config import ConfiguredInstance, load_sources
 from bbj_pipeline.sources.contract import NOTHING_EARLIER
@@ -21,7 +21,7 @@ __all__ = ["doctor"]
 
 @click.command("doctor")
 def doctor() -> None:
-    """Check settings, sources, definitions, exports, file store, database and model; exit code 1 if anything is wrong."""
+    """Check settings, sources, definitions, exports, file store, database and models; exit code 1 if anything is wrong."""
     settings = load_settings()
     checks: list[tuple[str, Callable[[], str]]] = [
         ("sources file", lambda: f"{len(load_sources(settings.sources_file))} instances in {settings.sources_file}"),
@@ -29,6 +29,7 @@ def doctor() -> None:
         ("database", lambda: _database(settings)),
         ("tokenizer", lambda: load_tokenizer(settings).name),
         ("embedding model", lambda: _model(settings)),
+        ("reranker", lambda: _reranker(settings)),
     ]
     sound = [_report(name, check) for name, check in checks]
     if sound[0]:
@@ -64,6 +65,15 @@ def _model(settings: Settings) -> str:
     """Embed a word: only then are the weights read."""
     embedder = load_embedder(settings)
     return f"{embedder.fingerprint} gives vectors of {len(embedder.embed_query('doctor'))} numbers"
+
+
+def _reranker(settings: Settings) -> str:
+    """Score a pair, where there is a cross-encoder."""
+    reranker = load_reranker(settings)
+    if reranker is None:
+        return "off"
+    reranker.warm()
+    return f"{reranker.name} scores pairs of {reranker.window} tokens"
 
 
 def _definitions(settings: Settings) -> str:

@@ -15,9 +15,9 @@ from bbj_pipeline.evaluation.running import EmbedOnce
 from bbj_pipeline.evaluation.tables import summary_table
 from bbj_pipeline.evaluation.trec import qrels, run
 from bbj_pipeline.evaluation.variants import index_ablations
-from bbj_pipeline.models import load_embedder
+from bbj_pipeline.models import load_embedder, load_reranker
 from bbj_pipeline.records import to_json
-from bbj_pipeline.retrieval import SearchConfig
+from bbj_pipeline.retrieval import Reranker, SearchConfig
 from bbj_pipeline.settings import Settings, load_settings
 from bbj_pipeline.storage.database import Database, open_database
 
@@ -40,6 +40,9 @@ def eval(  # noqa: A001  # the command's name
     """Ask the judged queries of what is published and print MRR, nDCG@10 and recall with 95 % intervals."""
     settings = load_settings()
     queries = _judged(settings, judged)
+    reranker = load_reranker(settings) if ablations else None
+    if reranker is not None:
+        reranker.warm()  # said before minutes are spent
     config = SearchConfig.from_settings(settings)
     with open_database(settings) as database:
         embedder = EmbedOnce(load_embedder(settings))
@@ -50,7 +53,7 @@ def eval(  # noqa: A001  # the command's name
         summary = summarize(answers, floor=config.confidence_floor)
         if not as_json:
             click.echo(f"{queries.name}: {len(queries.queries)} queries\n\n{summary_table(summary)}")
-        rows = _ablations(database, embedder, config, queries, answers) if ablations else []
+        rows = _ablations(database, embedder, config, queries, answers, reranker) if ablations else []
         rows += fusion_grid(database, embedder, config, queries, answers) if grid else []
     if as_json:
         click.echo(json.dumps(_as_json(queries, summary, rows), ensure_ascii=False))
@@ -69,10 +72,15 @@ def _judged(settings: Settings, chosen: Path | None) -> JudgedSet:
 
 
 def _ablations(
-    database: Database, embedder: EmbedOnce, config: SearchConfig, queries: JudgedSet, answers: Sequence[Answer]
+    database: Database,
+    embedder: EmbedOnce,
+    config: SearchConfig,
+    queries: JudgedSet,
+    answers: Sequence[Answer],
+    reranker: Reranker | None,
 ) -> list[Ablation]:
     return [
-        *search_ablations(database, embedder, config, queries, answers),
+        *search_ablations(database, embedder, config, queries, answers, reranker=reranker),
         *index_ablations(database, embedder, config, queries, answers),
     ]
 

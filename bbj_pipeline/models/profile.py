@@ -16,7 +16,7 @@ from bbj_pipeline.models.folder import find_model_folder
 from bbj_pipeline.records import content_hash
 from bbj_pipeline.settings import Settings
 
-__all__ = ["ModelProfile", "load_profile"]
+__all__ = ["ModelProfile", "files_digest", "load_profile"]
 
 _SANE_WINDOW = 1_000_000
 """Tokenizer configurations write 1e30 for "no limit"; a larger number than this says nothing."""
@@ -63,14 +63,7 @@ class ModelProfile:
 
     def revision(self) -> str:
         """Return a digest of every file that decides a vector: weights, tokenizer, configuration. Reads the weights once."""
-        digest = hashlib.sha256()
-        for path in sorted(self.folder.rglob("*"), key=lambda item: item.relative_to(self.folder).as_posix()):
-            if path.suffix not in _IDENTITY_SUFFIXES or path.name in _NOT_IDENTITY or not path.is_file():
-                continue
-            digest.update(path.relative_to(self.folder).as_posix().encode() + b"\0")
-            with path.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-        return digest.hexdigest()
+        return files_digest(self.folder)
 
     def fingerprint(self, *, provider: str, revision: str) -> str:
         """Return the name of the embedding space that a provider makes of this model: what decides a vector, digested."""
@@ -90,6 +83,18 @@ class ModelProfile:
     def tokenizer_digest(self) -> str:
         """Return a digest of ``tokenizer.json``: other tokens, other counts."""
         return hashlib.sha256((self.folder / "tokenizer.json").read_bytes()).hexdigest()
+
+
+def files_digest(folder: Path) -> str:
+    """Return a digest of every file of a model folder that decides what it computes."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*"), key=lambda item: item.relative_to(folder).as_posix()):
+        if path.suffix not in _IDENTITY_SUFFIXES or path.name in _NOT_IDENTITY or not path.is_file():
+            continue
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
+        with path.open("rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()
 
 
 def load_profile(settings: Settings, *, weights: bool) -> ModelProfile:

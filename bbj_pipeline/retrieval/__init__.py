@@ -4,7 +4,7 @@ The stages that are arithmetic are pure modules of their own (``bm25``, ``fusion
 ``sql/``. Nothing here writes to the database.
 """
 
-from bbj_pipeline.retrieval.contract import Candidate, Groups, Reranker, SearchHit, SearchResponse
+from bbj_pipeline.retrieval.contract import Candidate, Groups, Reranker, Reranking, SearchHit, SearchResponse
 from bbj_pipeline.retrieval.rendering import render_text
 from bbj_pipeline.retrieval.request import SearchRequest
 from bbj_pipeline.retrieval.search import SearchConfig, Searcher
@@ -13,6 +13,7 @@ __all__ = [
     "Candidate",
     "Groups",
     "Reranker",
+    "Reranking",
     "SearchConfig",
     "SearchHit",
     "SearchRequest",

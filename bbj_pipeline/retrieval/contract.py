@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from bbj_pipeline.records import DocType, Generation, embedding_text, to_json
 
-__all__ = ["Candidate", "DocumentLink", "Groups", "Reranker", "SearchHit", "SearchResponse"]
+__all__ = ["Candidate", "DocumentLink", "Groups", "NotReranked", "Reranker", "Reranking", "SearchHit", "SearchResponse"]
+
+NotReranked = Literal["no reranker is configured", "not asked for", "nothing to rerank", "budget spent", "the reranker failed"]
+"""Why an order is that of the fusion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +89,33 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True)
+class Reranking:
+    """Whether a cross-encoder decided the order, why not if it did not, and how long it took (0 when it was not asked)."""
+
+    done: bool
+    reason: NotReranked | None
+    milliseconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields it has in a response."""
+        reason = {} if self.reason is None else {"rerank_reason": self.reason}
+        spent = {"rerank_milliseconds": self.milliseconds} if self.milliseconds else {}
+        return {"reranked": self.done, **reason, **spent}
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResponse:
     """The answer to one query, best hit first. ``explain`` tells paths, counts and milliseconds of the stages.
 
     ``confidence`` (0..1) is how well the best hits fit the question; below the floor a confident search returns no hits.
+    It is computed before a cross-encoder reorders them, so one floor holds with and without it.
     """
 
     query: str
     generation: Generation | None
     hits: tuple[SearchHit, ...]
     confidence: float = 0.0
+    reranking: Reranking = Reranking(False, "no reranker is configured")
     explain: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -105,6 +125,7 @@ class SearchResponse:
             "query": self.query,
             "generation": self.generation,
             "confidence": self.confidence,
+            **self.reranking.to_json(),
             "hits": [hit.to_json() for hit in self.hits],
             **explain,
         }
@@ -113,8 +134,15 @@ class SearchResponse:
 class Reranker(Protocol):
     """Reads query and passages together, where the legs compare them apart (a cross-encoder)."""
 
-    def score(self, query: str, passages: Sequence[str]) -> Sequence[float]:
-        """Return the relevance of each passage to the query, in 0..1."""
+    @property
+    def name(self) -> str:
+        """The model and its revision."""
+
+    def warm(self) -> None:
+        """Get ready to score; raises ``ModelError`` when it cannot."""
+
+    def score(self, query: str, passages: Sequence[str], *, seconds: float) -> Sequence[float] | None:
+        """Return a score of each passage, higher is better, on any scale; ``None`` when ``seconds`` were not enough for all."""
 
 
 class Groups(Protocol):

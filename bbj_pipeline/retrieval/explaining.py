@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from bbj_pipeline.records import Generation
-from bbj_pipeline.retrieval.contract import Candidate
+from bbj_pipeline.retrieval.contract import Candidate, Reranker, Reranking
 from bbj_pipeline.retrieval.legs import Ranked
 from bbj_pipeline.retrieval.relations import Copies
 
@@ -65,8 +65,9 @@ def explain_hit(found: Found, identity: str, relevance: float, generation: int) 
     }
 
 
-def explain_search(found: Found, clock: Clock) -> dict[str, Any]:
-    """Return path, counts and details of the legs, and the milliseconds of all stages."""
+def explain_search(found: Found, clock: Clock, reranking: Reranking, reranker: Reranker | None) -> dict[str, Any]:
+    """Return path, counts and details of the legs, what became of the reranking, and the milliseconds of all stages."""
     legs = (("dense", found.dense), ("lexical", found.lexical))
     counts = {name: {"path": leg.path, "candidates": len(leg.items), **leg.details} for name, leg in legs}
-    return {**counts, "fused": len(found.fused), "milliseconds": clock.milliseconds}
+    rerank = {"model": None if reranker is None else reranker.name, **reranking.to_json()}
+    return {**counts, "fused": len(found.fused), "rerank": rerank, "milliseconds": clock.milliseconds}

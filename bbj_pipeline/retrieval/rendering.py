@@ -10,6 +10,8 @@ from bbj_pipeline.retrieval.contract import SearchHit, SearchResponse
 __all__ = ["render_text"]
 
 WIDTH = 100
+_SAID = ("budget spent", "the reranker failed")
+"""Why an order was not the cross-encoder's, where it was meant to be."""
 LINES = 12
 """Lines of a hit's content at most; the whole of it is in the JSON."""
 
@@ -19,6 +21,8 @@ def render_text(response: SearchResponse) -> str:
     if not response.hits:
         return "No results."
     blocks = [_hit(hit) for hit in response.hits]
+    if response.reranking.reason in _SAID:
+        blocks.append(f"Not reranked: {response.reranking.reason}.")
     if response.explain is not None:
         blocks.append(_explain("stages", response.explain))
     return "\n\n".join(blocks)

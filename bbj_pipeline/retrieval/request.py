@@ -9,12 +9,13 @@ from bbj_pipeline.errors import RejectedInput
 from bbj_pipeline.records import DOC_TYPES, GENERATIONS, DocType, Generation, clean_text
 from bbj_pipeline.retrieval.legs import Filter
 
-__all__ = ["MAX_LIMIT", "MAX_NEIGHBOURS", "MAX_QUERY_CHARACTERS", "SearchRequest"]
+__all__ = ["MAX_LIMIT", "MAX_NEIGHBOURS", "MAX_QUERY_CHARACTERS", "MAX_RERANK_MILLISECONDS", "SearchRequest"]
 
 MAX_QUERY_CHARACTERS = 4000
 MAX_LIMIT = 100
 MAX_NEIGHBOURS = 5
 MAX_FILTERS = 100
+MAX_RERANK_MILLISECONDS = 60_000
 
 _VERSION = re.compile(r"(\d{1,4})(?:\.(\d{1,2}))?")
 
@@ -28,6 +29,7 @@ class SearchRequest:
     ``version`` ("19", "19.10": the developer's BBj) leaves out what came later, ``current`` what is deprecated. ``limit`` is
     1 to 100 hits, ``token_budget`` how many of the embedding model's tokens their passages may have together.
     ``neighbours`` asks for so many chunks before and after each hit. ``confident`` asks for nothing rather than for noise.
+    ``rerank`` lets a cross-encoder decide, where one is configured; ``rerank_milliseconds`` is its time, 1 to 60,000.
     """
 
     query: str
@@ -42,6 +44,8 @@ class SearchRequest:
     token_budget: int | None = None
     neighbours: int = 0
     confident: bool = False
+    rerank: bool = True
+    rerank_milliseconds: int | None = None
     explain: bool = False
 
     def __post_init__(self) -> None:
@@ -65,6 +69,8 @@ class SearchRequest:
             found.append((f"the token budget is {self.token_budget}", "use 1 or more"))
         if not 0 <= self.neighbours <= MAX_NEIGHBOURS:
             found.append((f"{self.neighbours} neighbours were asked for", f"use 0 to {MAX_NEIGHBOURS}"))
+        if self.rerank_milliseconds is not None and not 1 <= self.rerank_milliseconds <= MAX_RERANK_MILLISECONDS:
+            found.append((f"reranking may take {self.rerank_milliseconds} ms", f"use 1 to {MAX_RERANK_MILLISECONDS:,}"))
         if max(map(len, (self.kinds, self.sources))) > MAX_FILTERS:
             found.append(("too many kinds or sources were named", f"name {MAX_FILTERS} or fewer"))
         return found

@@ -1,7 +1,8 @@
 """``Searcher.search``: the five stages in order, over one snapshot of the database.
 
-Dense and lexical legs, fusion, reranking when a reranker is given, generation-aware scoring; then the selection of hits. How a
-stage computes lives in its own module; what may be asked, in ``request``; what is printed, in ``rendering``.
+Dense and lexical legs, fusion, reranking when a reranker is given, generation-aware scoring before and after it; then the
+selection of hits. How a stage computes lives in its own module; what may be asked, in ``request``; what is printed, in
+``rendering``.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from bbj_pipeline.errors import ConfigurationError, SchemaError
 from bbj_pipeline.records import DocType, Generation
 from bbj_pipeline.retrieval.bonus import Wording
 from bbj_pipeline.retrieval.confidence import confidence
-from bbj_pipeline.retrieval.contract import Candidate, Groups, Reranker, SearchHit, SearchResponse
+from bbj_pipeline.retrieval.contract import Candidate, Groups, Reranker, Reranking, SearchHit, SearchResponse
 from bbj_pipeline.retrieval.explaining import Clock, Found, explain_hit, explain_search
 from bbj_pipeline.retrieval.fusion import fuse
 from bbj_pipeline.retrieval.generation import adjusted, generation_score
 from bbj_pipeline.retrieval.legs import DenseLeg, LexicalLeg, ids
 from bbj_pipeline.retrieval.relations import Copies, find_copies, find_links
 from bbj_pipeline.retrieval.request import SearchRequest
+from bbj_pipeline.retrieval.reranking import rerank
 from bbj_pipeline.retrieval.selection import balanced, collapsed, numbered, within_budget
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.stages.contract import Embedder, Vector
@@ -32,8 +34,6 @@ from bbj_pipeline.storage.spaces import Space, active_space
 
 __all__ = ["SearchConfig", "Searcher"]
 
-RERANKED = 20
-"""Fused candidates a reranker reads (blueprint, stage 4)."""
 SHORTLIST = 50
 """Candidates whose texts are read, for their wording; three times the limit when that is more."""
 JUDGED = 5
@@ -51,6 +51,7 @@ class SearchConfig:
     score: much when the caller names the generation he works in, little when the pipeline only prefers the modern one.
     ``phrase_bonus`` and ``identifier_bonus`` are the shares a chunk gains in which two neighbouring words of the question, or
     one of its identifiers, stand as they were written.
+    ``rerank_candidates`` is how many of the first hits a reranker reads (the blueprint's 20), in ``rerank_seconds`` at most.
     ``confidence_floor`` is what a confident search demands. ``per_document`` and ``kind_share`` bound how many of the hits
     come from one document and one kind while others are left. ``timeout`` is in seconds, for each statement.
     """
@@ -64,6 +65,8 @@ class SearchConfig:
     preference_weight: float = 0.2
     phrase_bonus: float = 0.2
     identifier_bonus: float = 0.2
+    rerank_candidates: int = 20
+    rerank_seconds: float = 2.0
     confidence_floor: float = 0.33
     per_document: int = 2
     kind_share: float = 0.8
@@ -78,6 +81,8 @@ class SearchConfig:
             dense_weight=settings.dense_weight,
             lexical_weight=settings.lexical_weight,
             rrf_k=settings.rrf_k,
+            rerank_candidates=settings.reranker_candidates,
+            rerank_seconds=settings.reranker_milliseconds / 1000,
         )
 
 
@@ -102,6 +107,11 @@ class Searcher:
         self._reranker = reranker
         self._groups = groups
 
+    @property
+    def reranker(self) -> Reranker | None:
+        """The reranker, if there is one."""
+        return self._reranker
+
     def search(
         self,
         query: str,
@@ -117,6 +127,8 @@ class Searcher:
         token_budget: int | None = None,
         neighbours: int = 0,
         confident: bool = False,
+        rerank: bool = True,
+        rerank_milliseconds: int | None = None,
         explain: bool = False,
     ) -> SearchResponse:
         """Return the best chunks for ``query``; what the options mean, ``SearchRequest`` says.
@@ -126,7 +138,7 @@ class Searcher:
         """
         request = SearchRequest(
             query, generation, strict, tuple(kinds), tuple(sources), tuple(doc_types), version, current, limit, token_budget,
-            neighbours, confident, explain,
+            neighbours, confident, rerank, rerank_milliseconds, explain,
         )  # fmt: skip
         clock = Clock()
         embedding = clock.time("embed", lambda: self._embedder.embed_query(request.query))
@@ -139,15 +151,17 @@ class Searcher:
         # A reranker takes its time: the connection is back in the pool by now.
         hits = self._hits(request, found, clock)
         sure = self._confidence(request, found, hits)
-        chosen = self._chosen(request, found, hits, sure)
+        if request.confident and sure < self._config.confidence_floor:
+            hits = []
+        hits, reranking = self._reranked(request, collapsed(hits, found.copies.groups, found.copies.preferred), clock)
+        chosen = self._chosen(request, hits)
         if chosen:
             chosen = self._database.read(
                 lambda connection: _with_surroundings(connection, space, chosen, request.neighbours),
                 timeout=self._config.timeout,
             )
-        return SearchResponse(
-            request.query, generation, numbered(chosen), sure, explain_search(found, clock) if explain else None
-        )
+        told = explain_search(found, clock, reranking, self._reranker) if explain else None
+        return SearchResponse(request.query, generation, numbered(chosen), sure, reranking, told)
 
     def _space(self, connection: Connection) -> Space:
         space = active_space(connection)
@@ -181,10 +195,10 @@ class Searcher:
     def _shortlist(
         self, request: SearchRequest, fused: Mapping[str, float], generations: Mapping[str, Sequence[Generation]]
     ) -> list[str]:
-        """Return the candidates whose texts are worth reading: the best by score and generation, and what a reranker reads."""
+        """Return the candidates whose texts are worth reading: the best by score and generation."""
         scored = {identity: self._adjusted(request, fused[identity], labels)[0] for identity, labels in generations.items()}
         best = sorted(scored, key=lambda identity: (-scored[identity], identity))
-        return list(dict.fromkeys([*best[: max(SHORTLIST, 3 * request.limit)], *list(generations)[:RERANKED]]))
+        return best[: max(SHORTLIST, 3 * request.limit, 2 * self._config.rerank_candidates)]
 
     def _adjusted(self, request: SearchRequest, relevance: float, labels: Sequence[Generation]) -> tuple[float, int]:
         """Return the relevance as the generations leave it, and the generation score."""
@@ -193,8 +207,9 @@ class Searcher:
         return adjusted(relevance, score, weight=weight), score
 
     def _hits(self, request: SearchRequest, found: Found, clock: Clock) -> list[SearchHit]:
-        """Stages 4 and 5: all results, best first; equal scores in order of id."""
-        relevance = self._relevance(request.query, found, clock)
+        """All results by fused score, wording and generation, best first; equal scores in order of id."""
+        wording = Wording(request.query, found.frequencies, found.chunks)
+        relevance = clock.time("wording", lambda: {name: self._raised(wording, found, name) for name in found.candidates})
         hits = []
         for identity, value in relevance.items():
             chunk = found.candidates[identity]
@@ -203,17 +218,28 @@ class Searcher:
             hits.append(SearchHit(0, round(score, 6), chunk, explain=explain))
         return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
 
-    def _relevance(self, text: str, found: Found, clock: Clock) -> dict[str, float]:
-        """Return a reranker's score for the first of the fused, which alone are then results; or the fused with bonuses."""
-        reranker = self._reranker
-        if reranker is not None and found.fused:
-            first = [identity for identity in found.fused if identity in found.candidates][:RERANKED]
-            passages = [found.candidates[identity].text for identity in first]
-            scores = clock.time("rerank", lambda: reranker.score(text, passages))
-            return dict(zip(first, map(float, scores), strict=True))
-        wording = Wording(text, found.frequencies, found.chunks)
+    def _reranked(self, request: SearchRequest, hits: list[SearchHit], clock: Clock) -> tuple[list[SearchHit], Reranking]:
+        """Stage 4, over what would be returned without it: a hint has brought its generation forward, copies are folded."""
+        reranker, config = self._reranker, self._config
+        if reranker is None:
+            return hits, Reranking(False, "no reranker is configured")
+        if not request.rerank:
+            return hits, Reranking(False, "not asked for")
+        if len(hits) < 2:
+            return hits, Reranking(False, "nothing to rerank")
+        wanted = request.rerank_milliseconds
+        seconds = config.rerank_seconds if wanted is None else wanted / 1000
         return clock.time(
-            "wording", lambda: {identity: self._raised(wording, found, identity) for identity in found.candidates}
+            "rerank",
+            lambda: rerank(
+                reranker,
+                request.query,
+                hits,
+                count=config.rerank_candidates,
+                seconds=seconds,
+                k=config.rrf_k,
+                adjust=lambda relevance, labels: self._adjusted(request, relevance, labels)[0],
+            ),
         )
 
     def _raised(self, wording: Wording, found: Found, identity: str) -> float:
@@ -228,11 +254,9 @@ class Searcher:
         passages = [hit.chunk.text for hit in hits[:JUDGED]]
         return confidence(request.query, passages, similarity, found.frequencies, found.chunks)
 
-    def _chosen(self, request: SearchRequest, found: Found, hits: Sequence[SearchHit], sure: float) -> list[SearchHit]:
-        if request.confident and sure < self._config.confidence_floor:
-            return []
-        single = collapsed(hits, found.copies.groups, found.copies.preferred)
-        chosen = balanced(single, request.limit, per_document=self._config.per_document, kind_share=self._config.kind_share)
+    def _chosen(self, request: SearchRequest, hits: Sequence[SearchHit]) -> list[SearchHit]:
+        config = self._config
+        chosen = balanced(hits, request.limit, per_document=config.per_document, kind_share=config.kind_share)
         return within_budget(chosen, request.token_budget)
 
 

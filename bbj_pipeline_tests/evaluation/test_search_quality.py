@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,7 +52,12 @@ def test_ablations_leave_one_thing_out(published: Published) -> None:
     class Backwards:
         """Prefers short passages: an order that is surely worse."""
 
-        def score(self, query: str, passages: list[str]) -> list[float]:
+        name = "backwards"
+
+        def warm(self) -> None:
+            """Is always ready."""
+
+        def score(self, query: str, passages: Sequence[str], *, seconds: float) -> list[float]:
             return [1 / (1 + len(passage)) for passage in passages]
 
     config = SearchConfig.from_settings(published.settings)

@@ -1,4 +1,4 @@
-"""A sentence-transformers model of a few kilobytes with random weights, written to a folder: to load what users may have."""
+"""Models of a few kilobytes with random weights, written to a folder, an embedder and a cross-encoder: what users may have."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+from transformers import BertConfig, BertForSequenceClassification, BertModel, PreTrainedTokenizerFast
 
 WORDS = ["window", "button", "open", "read", "print", "grid", "event", "file", "query:", "doc:"]
 
@@ -19,25 +19,9 @@ def write_tiny_model(
     folder: Path, *, query_prompt: str = "", document_prompt: str = "", window: int = 32, seed: int = 0
 ) -> Path:
     """Write a BERT of one layer and 16 dimensions; its prompts are part of its configuration."""
-    vocabulary = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
-    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = Whitespace()
-    tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-    tokenizer.enable_truncation(16)
-    folder.mkdir(parents=True, exist_ok=True)
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
-    ).save_pretrained(folder)
+    _write_tokenizer(folder)
     torch.manual_seed(seed)
-    config = BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=64,
-    )
-    BertModel(config).save_pretrained(folder)
+    BertModel(_config()).save_pretrained(folder)
     _write(
         folder / "modules.json",
         [
@@ -49,6 +33,43 @@ def write_tiny_model(
     _write(folder / "config_sentence_transformers.json", {"prompts": {"query": query_prompt, "document": document_prompt}})
     _write(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": 16, "pooling_mode_mean_tokens": True})
     return folder
+
+
+def write_tiny_cross_encoder(folder: Path, *, window: int = 32, seed: int = 0, labels: int = 1) -> Path:
+    """Write a cross-encoder of one layer and 16 dimensions, its weights large, so that its logits differ."""
+    _write_tokenizer(folder, window=window)
+    torch.manual_seed(seed)
+    BertForSequenceClassification(_config(num_labels=labels, initializer_range=1.0)).save_pretrained(folder)
+    return folder
+
+
+def _config(**more: float) -> BertConfig:
+    return BertConfig(
+        vocab_size=len(WORDS) + 4,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        **more,
+    )
+
+
+def _write_tokenizer(folder: Path, *, window: int | None = None) -> None:
+    vocabulary = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
+    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    tokenizer.enable_truncation(16)
+    folder.mkdir(parents=True, exist_ok=True)
+    more = {} if window is None else {"model_max_length": window}
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", **more
+    ).save_pretrained(folder)
 
 
 def _write(path: Path, value: object) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -169,7 +168,7 @@ def test_a_query_of_another_space_is_refused(corpus: Database) -> None:
 def test_json_shape(corpus: Database) -> None:
     """The response has the promised names, url null where there is none, and explanations only when asked for."""
     response = Searcher(corpus, EMBEDDER).search(QUESTION, generation="vpro5", limit=2).to_json()
-    assert list(response) == ["query", "generation", "confidence", "hits"]
+    assert list(response) == ["query", "generation", "confidence", "reranked", "rerank_reason", "hits"]
     assert 0 < response["confidence"] <= 1
     assert (response["query"], response["generation"], len(response["hits"])) == (QUESTION, "vpro5", 2)
     first = response["hits"][0]
@@ -211,23 +210,6 @@ def test_explain_shows_each_stage(corpus: Database) -> None:
     assert response.explain["dense"] == {"path": "exact", "matching": 5, "candidates": 5}
     assert response.explain["lexical"]["terms"]["window"] == 2
     assert {"embed", "filter", "dense", "lexical", "generations", "fetch", "wording"} <= response.explain["milliseconds"].keys()
-
-
-class LengthReranker:
-    """Prefers short passages; a stand-in with an order nothing else has."""
-
-    def score(self, query: str, passages: Sequence[str]) -> Sequence[float]:
-        return [1 / len(passage) for passage in passages]
-
-
-def test_a_reranker_replaces_the_fused_relevance(corpus: Database) -> None:
-    """With a reranker its order decides, and explain shows its score beside the fused one."""
-    config = SearchConfig(preference_weight=0)
-    response = Searcher(corpus, EMBEDDER, config, reranker=LengthReranker()).search(QUESTION, explain=True)
-    lengths = [len(hit.chunk.text) for hit in response.hits]
-    assert lengths == sorted(lengths)
-    assert response.hits[0].explain is not None
-    assert response.hits[0].explain["relevance"] == pytest.approx(1 / lengths[0], abs=1e-6)
 
 
 def test_text_for_a_terminal(corpus: Database) -> None:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from bbj_pipeline.records import DocType, Generation, clean_text
-from bbj_pipeline.retrieval.request import MAX_FILTERS, MAX_LIMIT, MAX_NEIGHBOURS, MAX_QUERY_CHARACTERS
+from bbj_pipeline.retrieval.request import MAX_FILTERS, MAX_LIMIT, MAX_NEIGHBOURS, MAX_QUERY_CHARACTERS, MAX_RERANK_MILLISECONDS
 from bbj_pipeline.sources.registry import source_kinds
 
 __all__ = ["CHUNK_ID", "EXAMPLE_ID", "FeedbackBody", "Opening", "Question", "SearchBody"]
@@ -79,6 +79,7 @@ Version = Annotated[str, Field(pattern=r"^[0-9]{1,4}(\.[0-9]{1,2})?$")]
 Whole = Annotated[int, BeforeValidator(_whole)]
 # Bounds outside of "or null", or after the validator, would not reach the schema.
 Budget = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)]
+Milliseconds = Annotated[int, Field(ge=1, le=MAX_RERANK_MILLISECONDS), BeforeValidator(_whole)]
 ChunkId = Annotated[str, Field(pattern=CHUNK_ID, examples=[EXAMPLE_ID])]
 
 
@@ -126,6 +127,15 @@ class Question(_Asked):
     )
     confident: bool = Field(
         default=False, description="Nothing rather than noise: no hits when the documentation does not seem to have the answer."
+    )
+    rerank: bool = Field(
+        default=True,
+        description="Let a cross-encoder order the best passages, where the service has one; the answer says whether it did.",
+    )
+    rerank_milliseconds: Milliseconds | None = Field(
+        default=None,
+        description="Time the cross-encoder has; when that is not enough, the order without it comes back. None means the "
+        "service's own.",
     )
 
     @property

@@ -149,8 +149,9 @@ async def serve_stdio(service: Service, *, log_queries: bool = False) -> None:
 async def _search(service: Service, question: Question, metrics: Metrics | None, about: dict[str, Any]) -> CallToolResult:
     answer = await service.search(question)
     about["hits"] = len(answer["hits"])
+    about["reranked"] = answer["reranked"]
     if metrics is not None:
-        metrics.searched("mcp", question.generation, len(answer["hits"]))
+        metrics.searched("mcp", answer)
     return CallToolResult(content=[TextContent(text=answer_text(answer))], structured_content=answer)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
@@ -38,11 +39,23 @@ class Metrics:
             ["face", "generation", "found"], registry=self._registry,
         )  # fmt: skip
         self.feedback = Counter("bbj_feedback", "Feedback by what it says.", ["useful"], registry=self._registry)
+        self.reranks = Counter(
+            "bbj_reranks", "Answered searches by what became of their reranking.", ["outcome"], registry=self._registry
+        )
+        self.rerank_seconds = Histogram(
+            "bbj_rerank_seconds",
+            "Time a reranker took, or had when it was not enough.",
+            buckets=SECONDS,
+            registry=self._registry,
+        )
         Gauge("bbj_work_pending", "Work that runs or waits for a thread.", registry=self._registry).set_function(pending)
 
-    def searched(self, face: str, generation: str | None, hits: int) -> None:
+    def searched(self, face: str, answer: Mapping[str, Any]) -> None:
         """Count an answered search."""
-        self.searches.labels(face, generation or "none", "yes" if hits else "no").inc()
+        self.searches.labels(face, answer["generation"] or "none", "yes" if answer["hits"] else "no").inc()
+        self.reranks.labels("reranked" if answer["reranked"] else answer["rerank_reason"]).inc()
+        if "rerank_milliseconds" in answer:
+            self.rerank_seconds.observe(answer["rerank_milliseconds"] / 1000)
 
     def exposition(self) -> bytes:
         """Return all of them in Prometheus's text format."""

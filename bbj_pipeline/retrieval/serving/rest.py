@@ -57,7 +57,8 @@ def create_router(service: Service, metrics: Metrics, *, log_queries: bool) -> A
             about["query"] = body.query
         answer = await service.search(body)
         about["hits"] = len(answer["hits"])
-        metrics.searched("rest", body.generation, len(answer["hits"]))
+        about["reranked"] = answer["reranked"]
+        metrics.searched("rest", answer)
         return answer
 
     @router.get("/chunks/{chunk_id}", response_model=ChunkDetail, responses=_ASKING | _problems(404), tags=["search"])
@@ -93,7 +94,7 @@ def create_router(service: Service, metrics: Metrics, *, log_queries: bool) -> A
         "/health/ready", response_model=Readiness, responses={503: {**_NOT_READY[503], "model": Readiness}}, tags=["operation"]
     )
     async def ready() -> Response:
-        """Whether a search would be answered: database, schema, space and model apart."""
+        """Whether a search would be answered: database, schema, space, model and reranker apart."""
         readiness = await service.readiness()
         return JSONResponse(readiness.model_dump(), status_code=200 if readiness.ok else 503)
 

@@ -47,8 +47,10 @@ class Service:
         self._checks = Workers(threads=1, queue=16, seconds=settings.request_seconds, name="bbj-health")
 
     def warm(self) -> None:
-        """Load the model, so that the first question is as fast as the next; raises ``ModelError`` when there is none."""
+        """Load the models, so that the first question is as fast as the next; raises ``ModelError`` when one is missing."""
         self._embedder.embed_query("warm")
+        if self._searcher.reranker is not None:
+            self._searcher.reranker.warm()
 
     def close(self) -> None:
         """Wait for running work and end the threads."""
@@ -160,8 +162,11 @@ class Service:
                 )
             return mine
 
-        parts = {name: _part(check) for name, check in
-                 (("database", database), ("schema", schema), ("space", space), ("model", model))}  # fmt: skip
+        def reranker() -> str:
+            return "off" if self._searcher.reranker is None else self._searcher.reranker.name
+
+        checks = (database, schema, space, model, reranker)
+        parts = {check.__name__: _part(check) for check in checks}
         return Readiness(ok=all(part.ok for part in parts.values()), **parts)
 
 

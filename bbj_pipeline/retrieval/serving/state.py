@@ -54,6 +54,7 @@ class Readiness(BaseModel):
     schema_: Part = Field(alias="schema")
     space: Part
     model: Part
+    reranker: Part
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
 

@@ -17,7 +17,7 @@ def answer_text(answer: Mapping[str, Any]) -> str:
             "Ask in other words, or drop filters (kinds, strict). The documentation may not cover it: do not make it up."
         )
     hint = f" (generation: {answer['generation']})" if answer["generation"] else ""
-    passages = [f"{len(hits)} passages for: {answer['query']}{hint}", *(_hit(hit) for hit in hits)]
+    passages = [f"{len(hits)} passages for: {answer['query']}{hint}{_order(answer)}", *(_hit(hit) for hit in hits)]
     return "\n\n".join(passages)
 
 
@@ -42,6 +42,12 @@ def chunk_text(chunk: Mapping[str, Any]) -> str:
         *(_neighbour("after", near) for near in after),
     ]
     return "\n\n".join(blocks)
+
+
+def _order(answer: Mapping[str, Any]) -> str:
+    """Say when the order is not the one the service was meant to give."""
+    reason = answer.get("rerank_reason")
+    return f"\nNot reranked: {reason}." if reason in ("budget spent", "the reranker failed") else ""
 
 
 def _hit(hit: Mapping[str, Any]) -> str:

@@ -63,7 +63,16 @@ class Answer(_Told):
 
     query: str
     generation: Generation | None
-    confidence: float = Field(description="0 to 1: how well the best hits fit the question.")
+    confidence: float = Field(
+        description="0 to 1: how well the best hits fit the question; the same with and without a cross-encoder."
+    )
+    reranked: bool = Field(description="Whether a cross-encoder decided the order.")
+    rerank_reason: str | None = Field(
+        default=None,
+        description="Why it did not: 'no reranker is configured', 'not asked for', 'nothing to rerank', 'budget spent' or "
+        "'the reranker failed'.",
+    )
+    rerank_milliseconds: float | None = Field(default=None, description="How long it took, where it was asked.")
     hits: list[Hit]
     explain: dict[str, Any] | None = None
 
@@ -74,6 +83,8 @@ class Answer(_Told):
                     "query": "How do I create a window?",
                     "generation": "dwc",
                     "confidence": 0.62,
+                    "reranked": True,
+                    "rerank_milliseconds": 412.5,
                     "hits": [
                         {
                             "rank": 1,

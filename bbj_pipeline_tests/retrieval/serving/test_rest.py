@@ -66,7 +66,7 @@ def test_stats_and_health(served: Process, sample_settings: Settings) -> None:
     assert health.status_code == 200
     assert health.json()["live"]["ok"] is True
     assert {name: part["ok"] for name, part in health.json()["ready"].items() if name != "ok"} == dict.fromkeys(
-        ("database", "schema", "space", "model"), True
+        ("database", "schema", "space", "model", "reranker"), True
     )
 
 
