@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bbj_pipeline.records import InstanceRef
-from bbj_pipeline.storage.database import Database
+from bbj_pipeline.storage.database import Connection, Database
 from bbj_pipeline.storage.queries import query
 
-__all__ = ["ClaimedRequest", "claim", "enqueue", "finish"]
+__all__ = ["ClaimedRequest", "claim", "enqueue", "finish", "forget_finished"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +46,15 @@ def finish(database: Database, run_key: str, *, run_id: str) -> None:
     """Record that the run of these requests exists; later runs of the instance need a request of their own."""
     with database.connection() as connection:
         connection.execute(query("finish_refresh_request"), {"run_key": run_key, "run_id": run_id})
+
+
+def forget_finished(connection: Connection, *, keep_days: int, dry_run: bool) -> int:
+    """Remove requests whose run was seen more than ``keep_days`` ago (a day at least); return how many there are.
+
+    One that waits stays, however old it is. A delivery that is forgotten would count again.
+    """
+    values = {"keep_days": keep_days}
+    if dry_run:
+        row = connection.execute(query("count_finished_refresh_requests"), values).fetchone()
+        return int(row[0]) if row else 0
+    return connection.execute(query("delete_finished_refresh_requests"), values).rowcount

@@ -1,4 +1,4 @@
-"""What is no longer needed, and its removal: removed instances, spaces nobody reads, old history, old raw bytes.
+"""What is no longer needed, and its removal: removed instances, unread spaces, old history, old requests, old raw bytes.
 
 Nothing that is served is touched here, except an instance that the operator names and that is no longer configured. Each
 removal is a transaction of its own, and can be asked for without being done.
@@ -20,6 +20,7 @@ from bbj_pipeline.storage.database import Connection, Database
 from bbj_pipeline.storage.history import forget_before
 from bbj_pipeline.storage.publications import drop_instance, lock_instance, status
 from bbj_pipeline.storage.queries import query
+from bbj_pipeline.storage.refresh_requests import forget_finished
 from bbj_pipeline.storage.spaces import Space, lock_spaces
 from bbj_pipeline.storage.stage_files import StageStore
 
@@ -64,7 +65,9 @@ def prune(
     spaces: bool = False,
     dry_run: bool = False,
 ) -> list[Removal]:
-    """Remove history and raw bytes beyond ``retention``, the named ``instances``, and with ``spaces`` those nobody reads.
+    """Remove history, finished requests and raw bytes beyond ``retention``, and the named ``instances``.
+
+    With ``spaces`` also those that nobody reads.
 
     With ``dry_run`` nothing is removed, and what would be is returned all the same. Raises ``ConfigurationError`` for an
     instance that is still configured or was never known; nothing is removed then.
@@ -78,6 +81,8 @@ def prune(
     if spaces:
         removals += _prune_spaces(db, retention, dry_run=dry_run)
     removals += _prune_history(db, retention, dry_run=dry_run)
+    requests = db.retried(partial(forget_finished, keep_days=retention.days, dry_run=dry_run))
+    removals += [Removal("finished refresh requests", requests, "rows")] if requests else []
     removals += _prune_blobs(db, store, retention, dry_run=dry_run)
     return removals
 

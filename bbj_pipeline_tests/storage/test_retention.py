@@ -16,6 +16,7 @@ from bbj_pipeline.storage.database import Database
 from bbj_pipeline.storage.file_store import FileStore
 from bbj_pipeline.storage.publications import status, switch_waits
 from bbj_pipeline.storage.publishing import PublishRow
+from bbj_pipeline.storage.refresh_requests import claim, enqueue, finish
 from bbj_pipeline.storage.retention import Retention, prune, unconfigured
 from bbj_pipeline.storage.rollback import kept_publications, rollback
 from bbj_pipeline.storage.stage_files import StageStore
@@ -152,6 +153,28 @@ def test_a_space_that_is_being_filled_is_left_alone(database: Database, store: S
         connection.execute("update publications set published_at = now() - interval '31 days'")
     assert any(what.startswith("filling embedding space") for what in removed(database, store, Retention(1, 30), spaces=True))
     assert len(served(database)) == 10
+
+
+def test_finished_requests_are_forgotten_and_waiting_ones_are_not(database: Database, store: StageStore) -> None:
+    """What was done before the bound goes, and only that; a day stays always, so that a request sent again counts once."""
+    for number in ("old", "young", "waiting", "claimed"):
+        assert enqueue(database, InstanceRef("mdx", number), delivery_id=number, reason="push")
+    keys = {item.ref.instance: item.run_key for item in claim(database)}
+    with database.connection() as connection:
+        connection.execute("update refresh_requests set requested_at = now() - interval '99 days'")
+        connection.execute("update refresh_requests set run_key = null where instance = 'waiting'")
+    for number in ("old", "young"):
+        finish(database, keys[number], run_id="r")
+    month = Retention(publications=1, days=30)
+    assert "finished refresh requests" not in removed(database, store, NOTHING_OLD)
+    with database.connection() as connection:
+        connection.execute("update refresh_requests set done_at = now() - interval '31 days' where instance = 'old'")
+    assert removed(database, store, month, dry_run=True)["finished refresh requests"] == 1
+    assert removed(database, store, month)["finished refresh requests"] == 1
+    assert "finished refresh requests" not in removed(database, store, month)
+    assert not enqueue(database, InstanceRef("mdx", "young"), delivery_id="young", reason="push")
+    assert {item.ref.instance for item in claim(database)} == {"waiting", "claimed"}
+    assert enqueue(database, InstanceRef("mdx", "old"), delivery_id="old", reason="push")
 
 
 def test_files_of_any_store_are_listed_with_size_and_time() -> None:

@@ -43,7 +43,8 @@ def verify_signature(
     """Return whether ``signature`` is that of ``body`` under ``secret``, compared in constant time.
 
     With a ``timestamp`` (seconds since 1970) it is part of what is signed and at most ``MAX_AGE`` seconds away. Without one
-    this is GitHub's ``X-Hub-Signature-256``, whose protection against replay is that each signature counts once.
+    this is GitHub's ``X-Hub-Signature-256``, whose protection against replay is that each signature counts
+    once, for as long as its request is kept (``BBJ_KEEP_DAYS`` after its run, if anything is pruned).
     """
     genuine = hmac.compare_digest(sign(secret, body, timestamp).encode(), signature.encode())
     if timestamp is None:
