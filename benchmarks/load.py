@@ -1,12 +1,18 @@
 """Loading a corpus through a publication, beside a bare ``COPY`` and index build of the same rows; and what an edit costs.
 
-    python -m benchmarks.load [--chunks N ...] [--dimension N] [--edits N]
+    python -m benchmarks.load [--chunks N ...] [--dimension N] [--edits N] [--only-growth]
 
-Each size is loaded twice into a database of its own: by ``publish``, instance by instance, and by ``COPY`` into a table of the
-same columns whose indexes (primary key, HNSW, generations) are built afterwards. Then 50 chunks are edited, in an instance of
-500 beside all the others, and published again. Seconds are processor seconds of server and client together, without those that
-making up the rows takes: on a shared machine a wall clock also counts the neighbours. Nothing is asserted: numbers are for
-people.
+Each size is loaded twice into a database of its own: by ``publish``, instance by instance with the largest first, and by
+``COPY`` into a table of the same columns whose indexes are built afterwards, in steps that are added up:
+
+    narrow       COPY of all columns that a row brings; primary key, HNSW, generations: what vectors and a filter need
+    same table   and the search vector, made by the server as the rows come, with its GIN index, and the three B-trees of the
+                 served table (document, number, facet)
+    with words   and the postings of the lexical index, from the terms of the rows, with their primary key
+
+Then chunks are edited, in an instance of 500 beside all the others and in the largest instance, and published again, and the
+same number is deleted. Seconds are processor seconds of server and client together, without those that making up the rows
+takes: on a shared machine a wall clock also counts the neighbours. Nothing is asserted: numbers are for people.
 """
 
 from __future__ import annotations
@@ -15,18 +21,39 @@ import argparse
 import resource
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from psycopg import sql
 
 from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.storage.database import Connection, Database
 from bbj_pipeline.storage.publishing import PublishRow, publish
-from bbj_pipeline.storage.rows import CHUNK_COLUMNS, chunk_types, chunk_values
+from bbj_pipeline.storage.rows import CHUNK_COLUMNS, COPIED_COLUMNS, chunk_values, identify
 from benchmarks.large import Corpus
 from benchmarks.search import Server, fresh_database, load
 
 SMALL = InstanceRef("mdx", "small")
 SMALL_CHUNKS = 500
+TYPES = {name: COPIED_COLUMNS.get(name, kind) for name, kind in CHUNK_COLUMNS.items()} | {"identifiers": "text[]"}
+
+SEARCH_VECTOR = """
+alter table bare drop column search_vector, add column search_vector tsvector generated always as (
+    setweight(to_tsvector('english', left(title || ' ' || contextual_header, 5000)), 'B')
+    || to_tsvector('english', left(content, 50000)) || array_to_tsvector(identifiers)
+) stored
+"""
+POSTINGS = """
+create table bare_terms as
+select row_number() over ()::integer as id, term, df
+from (select term, count(*) as df from bare, unnest(terms) as term group by term) as counted;
+alter table bare_terms add primary key (id), add unique (term);
+create table bare_postings as
+select known.id as term, number as chunk, 1 as facet, listed.tf,
+    (select sum(tf) from unnest(bare.tfs) as tf)::smallint as length
+from bare cross join unnest(terms, tfs) as listed (word, tf) join bare_terms as known on known.term = listed.word;
+alter table bare_postings add primary key (term, chunk) include (facet, tf, length);
+"""
 
 
 def spent(server: Server, work: Callable[[], object]) -> float:
@@ -36,24 +63,45 @@ def spent(server: Server, work: Callable[[], object]) -> float:
     return server.seconds() + time.process_time() - before
 
 
-def bare(database: Database, corpus: Corpus) -> None:
-    """``COPY`` the rows and build the indexes; all columns but the search vector, which no row brings."""
-    columns = sql.SQL(", ").join(map(sql.Identifier, [*CHUNK_COLUMNS, "identifiers"]))
+def bare(database: Database, corpus: Corpus, *, whole: bool) -> None:
+    """``COPY`` the rows and build the indexes: the narrow ones, or with the search vector all of the served table."""
+    columns = sql.SQL(", ").join(map(sql.Identifier, TYPES))
     with database.connection() as connection:
-        connection.execute("create table bare (like chunks_1)")
-        connection.execute("alter table bare drop column number, drop column facet, add column identifiers text[] not null")
-        connection.execute("alter table bare alter column search_vector drop not null")
-        connection.execute("alter table bare alter column embedding set storage plain")
+        connection.execute("drop table if exists bare")
+        connection.execute("create table bare (like chunks_1 including storage)")
+        connection.execute("alter table bare drop column facet, add column identifiers text[] not null")
+        connection.execute("alter table bare alter column number add generated always as identity")
+        connection.execute(SEARCH_VECTOR if whole else "alter table bare alter column search_vector drop not null")
         statement = sql.SQL("copy bare ({}) from stdin (format binary)").format(columns)
         with connection.cursor() as cursor, cursor.copy(statement) as copy:
-            copy.set_types(chunk_types())
+            copy.set_types(list(TYPES.values()))
             for ref, positions in corpus.instances().items():
                 for row in corpus.rows(ref, positions):
-                    copy.write_row(chunk_values(row, ref, dimension=corpus.dimension, publication_id=1))
+                    copy.write_row(values(row, ref, corpus.dimension))
         connection.execute("set max_parallel_maintenance_workers = 0; set maintenance_work_mem = '512MB'")
         connection.execute("create index on bare using hnsw (embedding vector_cosine_ops) with (m = 16, ef_construction = 64)")
         connection.execute("create index on bare using gin (generation)")
         connection.execute("alter table bare add primary key (id)")
+        if whole:
+            connection.execute("create index on bare using gin (search_vector)")
+            connection.execute("create index on bare (kind, instance, doc_key, ordinal)")
+            connection.execute("create unique index on bare (number)")
+            connection.execute("create index on bare (doc_type)")  # in place of the facet: as many values, as long
+
+
+def values(row: PublishRow, ref: InstanceRef, dimension: int) -> list[Any]:
+    """The row's values in the order of ``TYPES``: a bare COPY brings arrays as arrays."""
+    *single, term_list, tf_list, identifier_list = chunk_values(
+        row, ref, identify(row.chunk, ref), dimension=dimension, publication_id=1
+    )
+    return [*single, term_list.split(), [int(tf) for tf in tf_list.split()], identifier_list.split()]
+
+
+def postings(database: Database) -> None:
+    """Make the lexical index of the bare table, all at once."""
+    with database.connection() as connection:
+        connection.execute("set max_parallel_maintenance_workers = 0; set maintenance_work_mem = '512MB'")
+        connection.execute(POSTINGS)  # type: ignore[arg-type]  # a constant above
 
 
 def make(corpus: Corpus) -> None:
@@ -63,20 +111,35 @@ def make(corpus: Corpus) -> None:
             pass
 
 
-def edit(database: Database, corpus: Corpus, edits: int, server: Server) -> float:
-    """Publish a small instance, then again with some chunks edited, three times; return the least processor seconds."""
+@dataclass(frozen=True)
+class Changes:
+    """Publishes changed versions of one instance and tells what that took, making up its rows not counted."""
 
-    def put(version: str, edited: range) -> None:
-        def rows() -> Iterator[PublishRow]:
-            return corpus.rows(SMALL, range(SMALL_CHUNKS), frozenset(edited))
+    database: Database
+    server: Server
+    corpus: Corpus
+    ref: InstanceRef
+    positions: range
 
-        publish(
-            database, SMALL, rows=rows, fingerprint=f"synthetic:{corpus.dimension}", dimension=corpus.dimension,
-            input_version=version, run_id="bench", code_versions={},
+    def put(self, version: str, *, edited: int = 0, dropped: int = 0) -> float:
+        """Publish all rows but the last ``dropped``, the first ``edited`` with another text."""
+        kept = self.positions[: len(self.positions) - dropped]
+        rows = lambda: self.corpus.rows(self.ref, kept, frozenset(self.positions[:edited]))  # noqa: E731
+        fingerprint = f"synthetic:{self.corpus.dimension}"
+        made = spent(self.server, lambda: sum(1 for _ in rows()))
+        result = spent(
+            self.server,
+            lambda: publish(
+                self.database, self.ref, rows=rows, fingerprint=fingerprint, dimension=self.corpus.dimension,
+                input_version=version, run_id="bench", code_versions={},
+            ),
         )  # fmt: skip
+        return result - made
 
-    put("0", range(0))
-    return min(spent(server, lambda last=last: put(f"{last}", range(last))) for last in (edits, 2 * edits, 3 * edits))  # type: ignore[misc]
+    def measure(self, edits: int) -> tuple[float, float]:
+        """Return the least processor seconds of three edits, and those of one deletion of as many chunks."""
+        edited = min(self.put(f"e{n}", edited=n * edits) for n in (1, 2, 3))
+        return edited, self.put("d", edited=3 * edits, dropped=edits)
 
 
 def sizes(connection: Connection) -> str:
@@ -86,29 +149,54 @@ def sizes(connection: Connection) -> str:
     return " | ".join(f"{row[0]:.0f}" for row in rows if row)
 
 
+def baselines(database: Database, corpus: Corpus, server: Server, made: float) -> tuple[float, float, float]:
+    """Processor seconds of the three bare loads, narrow first."""
+    narrow = spent(server, lambda: bare(database, corpus, whole=False)) - made
+    same = spent(server, lambda: bare(database, corpus, whole=True)) - made
+    words = same + spent(server, lambda: postings(database))
+    with database.connection() as connection:
+        connection.execute("drop table bare, bare_terms, bare_postings")
+    return narrow, same, words
+
+
+def grown(database: Database, corpus: Corpus, server: Server, edits: int) -> str:
+    """What edits and deletions cost in a small instance beside all others, and in the largest one."""
+    small = Changes(database, server, corpus, SMALL, range(SMALL_CHUNKS))
+    small.put("0")
+    largest, positions = next(iter(corpus.instances().items()))
+    costs = [*small.measure(edits), *Changes(database, server, corpus, largest, positions).measure(edits)]
+    return " | ".join(f"{cost:.2f}" for cost in costs)
+
+
+def peak() -> float:
+    """Megabytes that this process held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--chunks", type=int, nargs="*", default=[5_000, 51_134])
     parser.add_argument("--dimension", type=int, default=384)
     parser.add_argument("--edits", type=int, default=50)
+    parser.add_argument("--only-growth", action="store_true", help="Load and edit only, without the bare loads.")
     asked = parser.parse_args()
-    print("| chunks | publish, s | bare, s | times | 50 edits, s | chunks, MB | HNSW | postings | their index | client, MB |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("| chunks | publish | narrow | same table | with words | times each | edits, deletions beside others"
+          " | in the largest | chunks, MB, HNSW, postings, their index | client, MB |")  # fmt: skip
     for count in asked.chunks:
         corpus = Corpus(count, asked.dimension)
         with fresh_database() as (database, server):
             made = spent(server, lambda corpus=corpus: make(corpus))  # type: ignore[misc]
-            # A publication reads its rows twice.
-            published = spent(server, lambda database=database, corpus=corpus: load(database, corpus)) - 2 * made  # type: ignore[misc]
-            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            bared = spent(server, lambda database=database, corpus=corpus: bare(database, corpus)) - made  # type: ignore[misc]
-            edited = edit(database, corpus, asked.edits, server)
+            published = spent(server, lambda database=database, corpus=corpus: load(database, corpus)) - made  # type: ignore[misc]
+            memory = peak()
             with database.connection() as connection:
                 space = sizes(connection)
-        times = published / bared
-        print(
-            f"| {count:,} | {published:.1f} | {bared:.1f} | {times:.2f} | {edited:.2f} | {space} | {memory:.0f} |", flush=True
-        )
+            times = bared = ""
+            if not asked.only_growth:
+                seconds = baselines(database, corpus, server, made)
+                bared = " | ".join(f"{second:.1f}" for second in seconds)
+                times = ", ".join(f"{published / second:.2f}" for second in seconds)
+            changes = grown(database, corpus, server, asked.edits)
+        print(f"| {count:,} | {published:.1f} | {bared} | {times} | {changes} | {space} | {memory:.0f}, {peak():.0f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ __all__ = ["prune"]
 @click.option("--spaces", is_flag=True, help="Also the chunks and cached vectors of models that are no longer served.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 def prune(names: tuple[str, ...], spaces: bool, dry_run: bool) -> None:
-    """Remove history, finished refresh requests and raw bytes beyond BBJ_KEEP_PUBLICATIONS and BBJ_KEEP_DAYS.
+    """Remove history, unused vectors, finished refresh requests and raw bytes beyond BBJ_KEEP_PUBLICATIONS and BBJ_KEEP_DAYS.
 
     What is served is not touched, except an instance that is named here and no longer stands in sources.yaml.
     """

@@ -1,6 +1,6 @@
 """Publishes an instance: one transaction after which readers see its new chunks, or, if anything fails, its old ones.
 
-Only rows that changed are written. What a row holds is decided in ``rows``, which space is served in ``spaces``; this module
+Rows are read once; only those that changed are written. What a row holds is decided in ``rows``, which space is served in ``spaces``; this module
 compares, copies, deletes within the deletion guard, and records the publication.
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
+from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from bbj_pipeline.errors import RejectedInput
@@ -23,14 +24,22 @@ from bbj_pipeline.storage.history import (
     archive_chunks,
     archive_documents,
     chunk_columns,
-    count_touched,
     excluded_columns,
     forget_before,
 )
 from bbj_pipeline.storage.lexical import settle
 from bbj_pipeline.storage.publications import lock_instance, record_current
 from bbj_pipeline.storage.queries import query
-from bbj_pipeline.storage.rows import ROW_VERSION, STAGED_TYPES, PublishRow, chunk_types, chunk_values, staged_values
+from bbj_pipeline.storage.rows import (
+    COPIED_COLUMNS,
+    ROW_VERSION,
+    STAGED_TYPES,
+    Identity,
+    PublishRow,
+    chunk_values,
+    identify,
+    staged_values,
+)
 from bbj_pipeline.storage.spaces import Space, activate_when_complete, prepare_space
 
 __all__ = ["PublishResult", "PublishRow", "publish"]
@@ -39,7 +48,7 @@ GUARD_DOCUMENTS = 10
 GUARD_SHARE = 0.10
 """Deletions are withheld when more documents than the first number and more than this share would vanish (design, 5.5)."""
 BATCH = 500
-"""Rows in one COPY: a megabyte or two, whatever the corpus."""
+"""Rows that are compared and copied together: a megabyte or two, whatever the corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,17 @@ class _Counts:
     documents: int
     inserted: int
     updated: int
+    served: int
+
+    @property
+    def changed(self) -> int:
+        """Rows to write."""
+        return self.inserted + self.updated
+
+    @property
+    def gone(self) -> int:
+        """Served rows that are not among the new ones."""
+        return self.served - (self.chunks - self.inserted)
 
 
 def publish(
@@ -93,8 +113,8 @@ def publish(
 ) -> PublishResult:
     """Make ``rows`` the served chunks of ``ref`` in the embedding space of ``fingerprint``, in one transaction.
 
-    ``rows`` is called once or twice (again when the connection was lost) and must give the same rows each time, one at a
-    time; memory does not grow with their number. The same ``input_version`` as the current publication writes nothing, and
+    ``rows`` is called once (again when the connection was lost, and must then give the same rows) and gives one at a time;
+    memory does not grow with their number. The same ``input_version`` as the current publication writes nothing, and
     neither does a ``content_version`` (the input without the model; ``input_version`` when left out) that was rolled away.
     Chunks of documents that are gone are deleted, unless the listing was not ``complete`` or the deletion guard holds; those
     documents are ``withheld``, and ``approve_deletions`` overrides both. Documents whose raw or document key is in ``broken``
@@ -165,28 +185,28 @@ class _Publication:
         )
 
     def _publish(self, *, is_first: bool, approve: bool) -> PublishResult:
-        counts = self._stage()
-        # An export without a single document is an unmounted folder sooner than a source that was emptied.
-        complete = self.record["complete"] and counts.documents > 0
-        vanished, withheld, kept = self._vanished(complete=complete, approve=approve)
         if is_first:  # nothing to go back to, and nothing that an earlier life of this space left
             forget_before(self.connection, self.space, self.instance, END_OF_TIME)
         publication = self._one("insert_publication", **self.record)
         assert publication is not None
-        deleted = self._touch([*withheld, *kept])
+        counts = self._stage(publication[0])
+        # An export without a single document is an unmounted folder sooner than a source that was emptied.
+        complete = self.record["complete"] and counts.documents > 0
+        vanished, withheld, kept = self._vanished(complete=complete, approve=approve)
+        deleted = self._touch_gone(counts, [*withheld, *kept])
         if not is_first:
             archive_chunks(self.connection, self.space, self.instance, publication[0])
             archive_documents(self.connection, self.instance, publication[0], vanished)
-        if counts.inserted + counts.updated:
-            self._write_changed(counts, publication[0])
-        self._delete(vanished)
+        if counts.changed:
+            self._write_changed()
+        self._delete(deleted, vanished)
         result = PublishResult(
             publication_id=publication[0],
             status="published",
             inserted=counts.inserted,
             updated=counts.updated,
             deleted=deleted,
-            unchanged=counts.chunks - counts.inserted - counts.updated,
+            unchanged=counts.chunks - counts.changed,
             documents_deleted=len(vanished),
             withheld=tuple(withheld),
             kept=tuple(kept),
@@ -196,25 +216,47 @@ class _Publication:
         self._record(result, counts)
         return dataclasses.replace(result, active=activate_when_complete(self.connection, self.space))
 
-    def _stage(self) -> _Counts:
-        """Copy identities and hashes of all rows, and let the database find the new and the changed ones."""
-        for name in ("create_staging", "create_touched"):
-            self.connection.execute(query(name))
-        with self.connection.cursor() as cursor, cursor.copy(query("copy_staged")) as copy:
-            copy.set_types(STAGED_TYPES)
-            for n, row in enumerate(self.rows()):
-                copy.write_row(staged_values(n, row.chunk, self.ref))
+    def _stage(self, publication_id: int) -> _Counts:
+        """Copy what tells which rows there are, of all rows, and what is served, of those that are new or changed."""
+        for name in ("create_staging", "create_touched", "create_changed"):
+            self.connection.execute(query(name, chunks=self.space.chunks))
+        stream = self.rows()
+        first = 0
+        while batch := [(row, identify(row.chunk, self.ref)) for row in islice(stream, BATCH)]:
+            self._stage_batch(first, batch, publication_id)
+            first += len(batch)
         duplicate = self._one("select_duplicate")
         if duplicate is not None:
             raise RejectedInput(
                 f"{self.ref} has {duplicate[1]} chunks with one identity in {duplicate[0]!r}",
                 remedy="number the chunks of a section from 0, each number once",
             )
-        self.connection.execute("alter table staged add primary key (id); analyze staged")
-        self.connection.execute(query("insert_wanted", chunks=self.space.chunks))
+        self.connection.execute("alter table staged add primary key (id); analyze staged, touched")
         counts = self._one("count_staged")
         assert counts is not None
         return _Counts(*counts)
+
+    def _stage_batch(self, first: int, batch: list[tuple[PublishRow, Identity]], publication_id: int) -> None:
+        with self.connection.cursor() as cursor, cursor.copy(query("copy_staged")) as copy:
+            copy.set_types(STAGED_TYPES)
+            for n, (row, identity) in enumerate(batch, first):
+                copy.write_row(staged_values(n, row.chunk, identity))
+        compared = {
+            "ids": [identity.id for _, identity in batch],
+            "hashes": [identity.row_hash for _, identity in batch],
+            "doc_keys": [row.chunk.key for row, _ in batch],
+        }
+        rows = self.connection.execute(query("insert_touched_new", chunks=self.space.chunks), compared)
+        changed = {chunk_id for (chunk_id,) in rows}
+        if not changed:
+            return
+        columns = sql.SQL(", ").join(map(sql.Identifier, COPIED_COLUMNS))
+        values = {"dimension": self.space.dimension, "publication_id": publication_id}
+        with self.connection.cursor() as cursor, cursor.copy(query("copy_changed", columns=columns)) as copy:
+            copy.set_types(list(COPIED_COLUMNS.values()))
+            for row, identity in batch:
+                if identity.id in changed:
+                    copy.write_row(chunk_values(row, self.ref, identity, **values))
 
     def _vanished(self, *, complete: bool, approve: bool) -> tuple[list[str], list[str], list[str]]:
         """Return the documents to delete, those withheld (one of the two is empty), and those kept because they are broken."""
@@ -226,42 +268,25 @@ class _Publication:
         too_many = len(vanished) > GUARD_DOCUMENTS and len(vanished) > GUARD_SHARE * served
         return ([], vanished, kept) if (too_many or not complete) and not approve else (vanished, [], kept)
 
-    def _touch(self, staying: list[str]) -> int:
-        """Note which chunks are inserted, updated and deleted; return how many are deleted."""
-        self.connection.execute(query("insert_touched", chunks=self.space.chunks), {**self.instance, "staying": staying})
+    def _touch_gone(self, counts: _Counts, staying: list[str]) -> int:
+        """Note which chunks are to be deleted; return how many. To find them takes a look at every chunk of the instance."""
+        if not counts.gone:
+            return 0
+        values = {**self.instance, "staying": staying}
+        deleted = self.connection.execute(query("insert_touched_gone", chunks=self.space.chunks), values).rowcount
         self.connection.execute("analyze touched")
-        return count_touched(self.connection)["deleted"]
+        return deleted
 
-    def _write_changed(self, counts: _Counts, publication_id: int) -> None:
-        self.connection.execute(query("create_changed", chunks=self.space.chunks))
-        stream = self.rows()
-        first = written = 0
-        while batch := list(islice(stream, BATCH)):
-            bounds = {"first": first, "last": first + len(batch)}
-            wanted = [n - first for (n,) in self.connection.execute(query("select_wanted"), bounds)]
-            self._copy_changed([batch[n] for n in wanted], publication_id)
-            first += len(batch)
-            written += len(wanted)
-        if written != counts.inserted + counts.updated or first != counts.chunks:
-            raise RejectedInput(
-                f"the rows of {self.ref} differed when read again", remedy="run it again when nothing writes them"
-            )
+    def _write_changed(self) -> None:
         self.connection.execute("set local gin_pending_list_limit = '64MB'")
         parts = {"columns": chunk_columns(), "excluded": excluded_columns()}
         self.connection.execute(query("upsert_chunks", chunks=self.space.chunks, **parts))
         self.connection.execute(query("clean_pending_lists"), {"table": self.space.chunks.as_string(self.connection)})
 
-    def _copy_changed(self, batch: list[PublishRow], publication_id: int) -> None:
-        if not batch:
-            return
-        with self.connection.cursor() as cursor, cursor.copy(query("copy_changed", columns=chunk_columns())) as copy:
-            copy.set_types(chunk_types())
-            for changed in batch:
-                copy.write_row(chunk_values(changed, self.ref, dimension=self.space.dimension, publication_id=publication_id))
-
-    def _delete(self, vanished: list[str]) -> None:
+    def _delete(self, deleted: int, vanished: list[str]) -> None:
         """Delete the chunks that are gone, the vanished documents among them, and renew what is known of documents."""
-        self.connection.execute(query("delete_touched_chunks", chunks=self.space.chunks))
+        if deleted:
+            self.connection.execute(query("delete_touched_chunks", chunks=self.space.chunks))
         if vanished:
             self.connection.execute(query("delete_vanished_documents"), {**self.instance, "doc_keys": vanished})
         self.connection.execute(query("upsert_documents"), self.instance)

@@ -1,4 +1,4 @@
-"""What is no longer needed, and its removal: removed instances, unread spaces, old history, old requests, old raw bytes.
+"""What is no longer needed, and its removal: removed instances, unread spaces, old history, vectors, requests and raw bytes.
 
 Nothing that is served is touched here, except an instance that the operator names and that is no longer configured. Each
 removal is a transaction of its own, and can be asked for without being done.
@@ -21,12 +21,14 @@ from bbj_pipeline.storage.history import forget_before
 from bbj_pipeline.storage.publications import drop_instance, lock_instance, status
 from bbj_pipeline.storage.queries import query
 from bbj_pipeline.storage.refresh_requests import forget_finished
-from bbj_pipeline.storage.spaces import Space, lock_spaces
+from bbj_pipeline.storage.spaces import Space, active_space, lock_spaces
 from bbj_pipeline.storage.stage_files import StageStore
 
-__all__ = ["Removal", "Retention", "prune", "unconfigured"]
+__all__ = ["VECTOR_BATCH", "Removal", "Retention", "prune", "unconfigured"]
 
 LOCK_SECONDS = 5
+VECTOR_BATCH = 5_000
+"""Vectors deleted in one transaction: some 20 MB at 1,024 dimensions, and no lock that an embedding run waits for long."""
 _DAY = 24 * 3600.0
 
 
@@ -65,7 +67,7 @@ def prune(
     spaces: bool = False,
     dry_run: bool = False,
 ) -> list[Removal]:
-    """Remove history, finished requests and raw bytes beyond ``retention``, and the named ``instances``.
+    """Remove history, vectors, finished requests and raw bytes beyond ``retention``, and the named ``instances``.
 
     With ``spaces`` also those that nobody reads.
 
@@ -83,6 +85,7 @@ def prune(
     removals += _prune_history(db, retention, dry_run=dry_run)
     requests = db.retried(partial(forget_finished, keep_days=retention.days, dry_run=dry_run))
     removals += [Removal("finished refresh requests", requests, "rows")] if requests else []
+    removals += db.retried(partial(_prune_vectors, retention=retention, dry_run=dry_run))
     removals += _prune_blobs(db, store, retention, dry_run=dry_run)
     return removals
 
@@ -144,6 +147,24 @@ def _forget(connection: Connection, space: Space, ref: InstanceRef, horizon: int
     with connection.transaction():
         lock_instance(connection, ref)
         return forget_before(connection, space, instance, horizon)
+
+
+def _prune_vectors(connection: Connection, *, retention: Retention, dry_run: bool) -> list[Removal]:
+    """Remove the served model's old vectors of texts that no chunk has, neither served nor kept; after the history, therefore.
+
+    A text that comes back is embedded again. Each batch is a transaction, so what an interrupted run removed stays removed.
+    """
+    space = active_space(connection)
+    if space is None:
+        return []
+    values = {"space_id": space.id, "keep_days": retention.days, "batch": VECTOR_BATCH}
+    connection.execute("drop table if exists used, unused")
+    connection.execute(query("create_unused", chunks=space.chunks, history=space.history))
+    found = connection.execute(query("insert_unused"), values).rowcount
+    for after in range(0, 0 if dry_run else found, VECTOR_BATCH):
+        connection.execute(query("delete_unused_embeddings"), {**values, "after": after})
+    connection.execute("drop table used, unused")
+    return [Removal("vectors of texts that are gone", found, "vectors")] if found else []
 
 
 def _prune_blobs(db: Database, store: StageStore, retention: Retention, *, dry_run: bool) -> list[Removal]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from psycopg.types.json import Jsonb
@@ -21,12 +21,22 @@ from bbj_pipeline.stages.contract import Vector
 from bbj_pipeline.stages.identifiers import identifiers
 from bbj_pipeline.storage.lexical import term_counts
 
-__all__ = ["CHUNK_COLUMNS", "ROW_VERSION", "STAGED_TYPES", "PublishRow", "chunk_types", "chunk_values", "staged_values"]
+__all__ = [
+    "CHUNK_COLUMNS",
+    "COPIED_COLUMNS",
+    "ROW_VERSION",
+    "STAGED_TYPES",
+    "Identity",
+    "PublishRow",
+    "chunk_values",
+    "identify",
+    "staged_values",
+]
 
 ROW_VERSION = 2
 """Raised when a row's values are derived differently (terms, identifiers, search vector): every row is then written anew."""
 
-STAGED_TYPES = ("int8", "text", "bytea", "text", "text", "text", "timestamptz")
+STAGED_TYPES = ("int8", "text", "text", "text", "text", "timestamptz")
 CHUNK_COLUMNS = {
     "id": "text",
     "kind": "text",
@@ -60,6 +70,10 @@ CHUNK_COLUMNS = {
     "terms": "text[]",
     "tfs": "int2[]",
 }
+_LISTS = {"term_list": "text", "tf_list": "text", "identifier_list": "text"}
+COPIED_COLUMNS = {name: kind for name, kind in CHUNK_COLUMNS.items() if name not in ("terms", "tfs")} | _LISTS
+"""What is copied to the database: long lists go as one text each, words apart by a space. The driver writes an array item by
+item, which took as long as all the rest of a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,31 +84,29 @@ class PublishRow:
     vector: Vector
 
 
-def chunk_types() -> list[str]:
-    """Return the types of ``chunk_values``: the columns, then the identifiers."""
-    return [*CHUNK_COLUMNS.values(), "text[]"]
+class Identity(NamedTuple):
+    """The id of a row, and the hash that tells whether it changed."""
+
+    id: str
+    row_hash: bytes
 
 
-def staged_values(n: int, chunk: Chunk, ref: InstanceRef) -> tuple[Any, ...]:
-    """Return position, identity, hash and document of a chunk, in the order of the table ``staged``.
-
-    Raises ``RejectedInput`` when the chunk is of another kind than the instance.
-    """
+def identify(chunk: Chunk, ref: InstanceRef) -> Identity:
+    """Return the identity of a chunk's row; raise ``RejectedInput`` when it is of another kind than the instance."""
     if chunk.kind != ref.kind:
         raise RejectedInput(f"a chunk of kind {chunk.kind!r} in {ref}", remedy="publish each instance's own chunks")
-    return (
-        n,
-        chunk.chunk_id(ref),
-        row_hash(chunk),
-        chunk.key,
-        chunk.raw_key,
-        chunk.raw_sha256,
-        _time(chunk.metadata.get("last_updated")),
-    )
+    return Identity(chunk.chunk_id(ref), row_hash(chunk))
 
 
-def chunk_values(row: PublishRow, ref: InstanceRef, *, dimension: int, publication_id: int) -> tuple[Any, ...]:
-    """Return the values of ``chunk_types``; raise ``ModelError`` for a vector that is none."""
+def staged_values(n: int, chunk: Chunk, identity: Identity) -> tuple[Any, ...]:
+    """Return position, id and document of a chunk, in the order of the table ``staged``."""
+    return (n, identity.id, chunk.key, chunk.raw_key, chunk.raw_sha256, _time(chunk.metadata.get("last_updated")))
+
+
+def chunk_values(
+    row: PublishRow, ref: InstanceRef, identity: Identity, *, dimension: int, publication_id: int
+) -> tuple[Any, ...]:
+    """Return the values of ``COPIED_COLUMNS``; raise ``ModelError`` for a vector that is none."""
     chunk, vector = row.chunk, row.vector
     if vector.shape != (dimension,) or not np.isfinite(vector).all() or not vector.any():
         raise ModelError(
@@ -105,7 +117,7 @@ def chunk_values(row: PublishRow, ref: InstanceRef, *, dimension: int, publicati
     words = f"{chunk.title}\n{chunk.contextual_header}\n{chunk.content}"
     terms, tfs = term_counts(words)
     return (
-        chunk.chunk_id(ref),
+        identity.id,
         chunk.kind,
         ref.instance,
         chunk.key,
@@ -132,11 +144,11 @@ def chunk_values(row: PublishRow, ref: InstanceRef, *, dimension: int, publicati
         _texts(metadata.get("keywords")),
         Jsonb(metadata),
         chunk.text_hash,
-        row_hash(chunk),
+        identity.row_hash,
         publication_id,
-        terms,
-        tfs,
-        identifiers(words),
+        " ".join(terms),
+        " ".join(map(str, tfs)),
+        " ".join(identifiers(words)),
     )
 
 

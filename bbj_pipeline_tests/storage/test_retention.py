@@ -13,11 +13,12 @@ import pytest
 from bbj_pipeline.errors import ConfigurationError, RejectedInput
 from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.storage.database import Database
+from bbj_pipeline.storage.embedding_cache import DatabaseEmbeddingCache
 from bbj_pipeline.storage.file_store import FileStore
 from bbj_pipeline.storage.publications import status, switch_waits
 from bbj_pipeline.storage.publishing import PublishRow
 from bbj_pipeline.storage.refresh_requests import claim, enqueue, finish
-from bbj_pipeline.storage.retention import Retention, prune, unconfigured
+from bbj_pipeline.storage.retention import VECTOR_BATCH, Retention, prune, unconfigured
 from bbj_pipeline.storage.rollback import kept_publications, rollback
 from bbj_pipeline.storage.stage_files import StageStore
 from bbj_pipeline.storage.stage_records import MANIFEST, ManifestEntry
@@ -213,3 +214,42 @@ def test_raw_bytes_stay_while_anything_refers_to_them(database: Database, store:
     assert removed(database, store, Retention(publications=1, days=30))["raw bytes without a document"] == 1
     with pytest.raises(KeyError):
         store.blobs.get(names["kept"])
+
+
+def cached(db: Database) -> set[str]:
+    """The text hashes in the embedding cache of the served model."""
+    with db.connection() as connection:
+        return {row[0].hex() for row in connection.execute("select text_hash from embedding_cache where space_id = 1")}
+
+
+def test_vectors_of_texts_that_are_gone_go_when_they_are_old(database: Database, store: StageStore) -> None:
+    """Old vectors that neither a served nor a kept chunk needs go, over several batches; served, kept and young ones stay."""
+    cache = DatabaseEmbeddingCache(database)
+    kept, now = documents(3, word="kept"), documents(3, word="served")
+    put(database, kept, "1")
+    put(database, now, "2")
+    needed = {row.chunk.text_hash for row in kept} | {row.chunk.text_hash for row in now}
+    nobodys = {hashlib.sha256(f"gone {n}".encode()).hexdigest() for n in range(2 * VECTOR_BATCH + 1)}
+    cache.put("test:8", dict.fromkeys(needed | nobodys, unit(1)))
+    with database.connection() as connection:
+        connection.execute("update embedding_cache set added_at = now() - interval '31 days'")
+    young = hashlib.sha256(b"young").hexdigest()
+    cache.put("test:8", {young: unit(1)})
+    month = Retention(publications=10, days=30)
+    what = "vectors of texts that are gone"
+    assert removed(database, store, month, dry_run=True)[what] == len(nobodys)
+    assert cached(database) == needed | nobodys | {young}
+    assert removed(database, store, month)[what] == len(nobodys)
+    assert cached(database) == needed | {young}
+    assert what not in removed(database, store, month)
+
+
+def test_the_vectors_of_a_forgotten_publication_go_with_it(database: Database, store: StageStore) -> None:
+    """Once a publication can no longer be brought back, its texts keep no vector; a look before says less, never more."""
+    cache = DatabaseEmbeddingCache(database)
+    old, now = documents(3, word="old"), documents(3, word="served")
+    for version, rows in enumerate((old, now)):
+        put(database, rows, str(version))
+        cache.put("test:8", {row.chunk.text_hash: row.vector for row in rows})
+    assert removed(database, store)["vectors of texts that are gone"] == 6
+    assert cached(database) == {row.chunk.text_hash for row in now}

@@ -1,1 +1,1 @@
-copy changed ({columns}, identifiers) from stdin (format binary)
+copy changed ({columns}) from stdin (format binary)

@@ -1,11 +1,8 @@
 create temporary table staged (
     n bigint not null,
     id text not null,
-    row_hash bytea not null,
     doc_key text not null,
     raw_key text not null,
     raw_sha256 text not null,
     last_updated timestamptz
 ) on commit drop;
-
-create temporary table wanted (n bigint primary key, is_new boolean not null) on commit drop;

@@ -1,1 +1,0 @@
-select n from wanted where n >= %(first)s and n < %(last)s
