@@ -57,7 +57,7 @@ def build_definitions(
     assets: list[dg.AssetsDefinition] = []
     checks: list[dg.AssetChecksDefinition] = []
     refresh_jobs: list[Any] = []
-    operator_jobs = build_operator_jobs()
+    operator_jobs = build_operator_jobs([item.ref for item in configured])
     schedules: list[dg.ScheduleDefinition] = []
     sensors: list[dg.SensorDefinition] = [
         build_automation_sensor(),
@@ -74,7 +74,7 @@ def build_definitions(
     for kind, instances in instances_by_kind(configured).items():
         source = source_kinds()[kind]
         assets += build_source_assets(source=source, instances=instances, max_retries=max_retries)
-        checks += build_source_checks(source=source, instances=instances)
+        checks += build_source_checks(source=source, instances=instances, max_retries=max_retries)
         checks.append(build_freshness_check(kind=kind, instances=instances, partitions=partitions_of(instances), now=now))
         job = build_refresh_job(source=source, instances=instances)
         refresh_jobs.append(job)

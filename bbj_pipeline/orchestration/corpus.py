@@ -55,11 +55,11 @@ def build_corpus_assets(
         "Which document supersedes which, and what is related: what documents say of one another, and the curated links.",
     )
     def modernisation_links(context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster wants the bare class here
-        return _result(lambda: report_links(platform.settings, platform.database, context.run_id))
+        return _result(context, lambda: report_links(platform.settings, platform.database, context.run_id))
 
     @corpus_asset(NEAR_DUPLICATES, "Chunks and pages that are copies of others, each with the one that is preferred to it.")
     def near_duplicates(context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster wants the bare class here
-        return _result(lambda: report_duplicates(platform.settings, platform.database, context.run_id))
+        return _result(context, lambda: report_duplicates(platform.settings, platform.database, context.run_id))
 
     @corpus_asset(
         HEALTH_REPORT,
@@ -67,7 +67,7 @@ def build_corpus_assets(
         after=(MODERNISATION_LINKS, NEAR_DUPLICATES),
     )
     def health_report(context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster wants the bare class here
-        return _result(lambda: report_health(platform.settings, platform.database, context.run_id, now()))
+        return _result(context, lambda: report_health(platform.settings, platform.database, context.run_id, now()))
 
     return [modernisation_links, near_duplicates, health_report]
 
@@ -102,9 +102,9 @@ def make_reports(definitions: dg.Definitions, instance: dg.DagsterInstance, *, l
     return "the run failed before its first step; see it in the UI"
 
 
-def _result(make: Callable[[], Report]) -> dg.MaterializeResult:  # type: ignore[type-arg]
+def _result(context: dg.AssetExecutionContext, make: Callable[[], Report]) -> dg.MaterializeResult:  # type: ignore[type-arg]
     started = time.perf_counter()
-    with classified():
+    with classified(where="/".join(context.asset_key.path)):
         report = make()
     shown: dict[str, Any] = {**report.counts, "seconds": round(time.perf_counter() - started, 3)}
     if report.health is not None:

@@ -70,7 +70,7 @@ def build_evaluation(
         path = platform.settings.judged
         if path is None:
             return _nothing_to_ask()
-        with classified():
+        with classified(where="/".join(EVALUATION.path)):
             outcome = evaluate_published(
                 platform.database,
                 lambda: platform.embedder,

@@ -69,10 +69,10 @@ def build_source_assets(
         mark_process(context.instance, context.run)
         return Workplace(by_name[context.partition_key], platform.store, context.run_id)
 
-    def output(step: Callable[[], StepResult]) -> dg.Output[StepResult]:
+    def output(context: dg.AssetExecutionContext, step: Callable[[], StepResult]) -> dg.Output[StepResult]:
         """Run a step; its data version says whether anything after it has to run."""
         started = time.perf_counter()
-        with classified(max_retries):
+        with classified(max_retries, where=_where(context), attempt=context.retry_number):
             result = step()
         version = dg.DataVersion(result.info.data_version)
         return dg.Output(result, data_version=version, metadata=_metadata(result.counts, started))
@@ -106,31 +106,32 @@ def build_source_assets(
 
     @stage(RAW_EXPORT, code_version=source.parser_version, kinds={"python"}, pool=export_pool(kind))
     def raw_export(context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.Output[StepResult]:
-        return output(lambda: export_raw(at(context, platform)))
+        return output(context, lambda: export_raw(at(context, platform)))
 
     @stage(PARSED_TOPICS, code_version=source.parser_version, kinds={"parquet"}, upstream=[RAW_EXPORT])
     def parsed_topics(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], raw_export: StageFile
     ) -> dg.Output[StepResult]:
-        return output(lambda: parse_raw(at(context, platform), raw_export))
+        return output(context, lambda: parse_raw(at(context, platform), raw_export))
 
     @stage(TAGGED_DOCS, code_version=f"{TAGGER_VERSION}.{FACTS_VERSION}", kinds={"parquet"}, upstream=[PARSED_TOPICS])
     def tagged_docs(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], parsed_topics: StageFile
     ) -> dg.Output[StepResult]:
-        return output(lambda: tag_topics(at(context, platform), parsed_topics))
+        return output(context, lambda: tag_topics(at(context, platform), parsed_topics))
 
     @stage(CHUNKS, code_version=CHUNKER_VERSION, kinds={"parquet"}, upstream=[TAGGED_DOCS])
     def chunks(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], tagged_docs: StageFile
     ) -> dg.Output[StepResult]:
-        return output(lambda: chunk_docs(at(context, platform), tagged_docs, platform.tokenizer))
+        return output(context, lambda: chunk_docs(at(context, platform), tagged_docs, platform.tokenizer))
 
     @stage(EMBEDDINGS, code_version=EMBED_VERSION, kinds={"pytorch"}, upstream=[CHUNKS], pool=EMBEDDER_POOL)
     def embeddings(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], chunks: StageFile
     ) -> dg.Output[StepResult]:
         return output(
+            context,
             lambda: embed_chunks(
                 at(context, platform),
                 chunks,
@@ -138,7 +139,7 @@ def build_source_assets(
                 DatabaseEmbeddingCache(platform.database),
                 batch=platform.settings.embedding_batch,
                 listener=platform.listener,
-            )
+            ),
         )
 
     nothing_withheld = dg.AssetCheckSpec(
@@ -172,7 +173,8 @@ def build_source_assets(
         embeddings: StageFile,
     ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster wants the bare class here
         started = time.perf_counter()
-        with classified(max_retries):
+        ref = by_name[context.partition_key].ref
+        with classified(max_retries, where=_where(context), attempt=context.retry_number):
             outcome = publish_chunks(
                 at(context, platform),
                 chunks,
@@ -181,15 +183,19 @@ def build_source_assets(
                 platform.embedder,
                 approve_deletions=config.approve_deletions,
             )
+            served = served_metadata(context, platform, chunks, started, changed=outcome.status == "published")
         return dg.MaterializeResult(
             data_version=dg.DataVersion(embeddings.info.data_version),
-            metadata=_metadata(outcome.counts, started)
-            | publication_metadata(outcome)
-            | served_metadata(context, platform, chunks, started, changed=outcome.status == "published"),
-            check_results=[withheld_result(outcome, complete=embeddings.info.complete), held_result(outcome)],
+            metadata=_metadata(outcome.counts, started) | publication_metadata(outcome) | served,
+            check_results=[withheld_result(outcome, ref, complete=embeddings.info.complete), held_result(outcome)],
         )
 
     return [raw_export, parsed_topics, tagged_docs, chunks, embeddings, pgvector_table]
+
+
+def _where(context: dg.AssetExecutionContext) -> str:
+    kind, stage = context.asset_key.path
+    return f"{kind}/{context.partition_key}, {stage}"
 
 
 def _metadata(counts: Mapping[str, int], started: float) -> dict[str, Any]:

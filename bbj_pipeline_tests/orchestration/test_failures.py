@@ -1,6 +1,6 @@
 """The error tree decides what a run does about an error, and its log says what, where and the remedy."""
 
-from __future__ import annotations
+# Annotations stay real here (no `from __future__ import annotations`): Dagster reads the type of a context.
 
 import dagster as dg
 import pytest
@@ -13,8 +13,8 @@ def run(errors: list[Exception], instance: dg.DagsterInstance, *, retries: int =
     """Run one step that meets ``errors``, one an attempt, and then succeeds."""
 
     @dg.asset(retry_policy=dg.RetryPolicy(max_retries=retries))
-    def export() -> None:
-        with classified(retries):
+    def export(context: dg.AssetExecutionContext) -> None:
+        with classified(retries, where="flare/docs, raw_export", attempt=context.retry_number):
             if errors:
                 raise errors.pop(0)
 
@@ -58,7 +58,7 @@ def test_the_servers_time_is_waited_for(asked: float, least: float, most: float)
 
 def test_without_retries_the_error_is_the_failure() -> None:
     """Where nobody may try again, a busy server fails at once with its own words."""
-    with pytest.raises(dg.Failure, match="the site is busy: wait"), classified():
+    with pytest.raises(dg.Failure, match="What:   the site is busy\nRemedy: wait"), classified():
         raise busy(30)
 
 
@@ -70,6 +70,30 @@ def test_other_waits_grow_and_differ() -> None:
         waits = {policy.calculate_delay(attempt) for _ in range(20)}
         assert len(waits) > 1
         assert all(0 <= wait <= 2 * middle for wait in waits)
+
+
+@pytest.mark.parametrize(
+    "errors",
+    [
+        [RejectedInput("no topic in it", remedy="export it again")],
+        [DatabaseUnavailable("no topic in it", remedy="export it again")] * 3,
+        [SourceUnavailable("no topic in it", remedy="export it again", retry_after=0.0)] * 3,
+    ],
+    ids=["rejected", "unavailable", "asked to wait"],
+)
+def test_a_failed_run_begins_with_where_what_and_remedy(errors: list[Exception]) -> None:
+    """What the page of a failed run shows above the stack trace is where, what and the remedy, also after all attempts."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        failed = run(list(errors), instance)
+        (record,) = instance.get_records_for_run(failed.run_id, of_type=dg.DagsterEventType.RUN_FAILURE).records
+        first = record.event_log_entry.get_dagster_event().job_failure_data.first_step_failure_event
+        assert first is not None
+        error = first.step_failure_data.error
+        assert error is not None
+        _, *lines = error.message.splitlines()
+        assert lines == ["Where:  flare/docs, raw_export", "What:   no topic in it", "Remedy: export it again"]
+        (step,) = failed_steps(instance, failed.run_id)
+        assert (step.what, step.remedy) == ("no topic in it", "export it again")
 
 
 def test_every_failure_says_what_and_remedy() -> None:
