@@ -15,7 +15,7 @@ from typing import Any
 import dagster as dg
 
 from bbj_pipeline.orchestration.chunk_quality import judge_chunks, judge_coverage, judge_drift, uncovered
-from bbj_pipeline.orchestration.failures import classified, retry_policy
+from bbj_pipeline.orchestration.failures import classified
 from bbj_pipeline.orchestration.graph import partitions_of
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.quality import QUALITY_VERSION, TAGGED_FLOORS, Finding, judge_rejects, judge_tags
@@ -69,7 +69,7 @@ def build_source_checks(
             dg.AssetCheckSpec(name, asset=[kind, stage], description=text, blocking=name in BLOCKING, partitions_def=partitions)
             for name, text in CHECKS[stage].items()
         ]
-        return dg.multi_asset_check(name=f"{kind}__{stage}_checks", specs=specs, retry_policy=retry_policy(max_retries))
+        return dg.multi_asset_check(name=f"{kind}__{stage}_checks", specs=specs)
 
     def judging(context: dg.AssetCheckExecutionContext, stage: str) -> AbstractContextManager[None]:
         where = f"{kind}/{context.partition_key}, checks of {stage}"

@@ -13,7 +13,7 @@ import dagster as dg
 
 from bbj_pipeline.orchestration.automation import react_to_content
 from bbj_pipeline.orchestration.dead_runs import mark_process
-from bbj_pipeline.orchestration.failures import classified, retry_policy
+from bbj_pipeline.orchestration.failures import classified
 from bbj_pipeline.orchestration.freshness import freshness_policy
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.pools import EMBEDDER_POOL, HEAVY, PGVECTOR_WRITE_POOL, export_pool
@@ -96,7 +96,6 @@ def build_source_assets(
             partitions_def=partitions,
             io_manager_key="stage_files",
             code_version=code_version,
-            retry_policy=retry_policy(max_retries),
             check_specs=list(check_specs),
             pool=pool,
             op_tags=HEAVY.get(name),

@@ -105,7 +105,7 @@ def test_damaged_chunks_block_what_comes_after(configured: Settings, platform: P
         [tagged_docs, chunks, embeddings, *checks],
         partition_key=REF.instance,
         raise_on_error=False,
-        resources={"platform": platform, "stage_files": StageFileIOManager(platform)},
+        resources={"platform": platform, "stage_files": StageFileIOManager(platform, max_retries=0)},
         run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
     )
     assert not result.success

@@ -6,13 +6,13 @@ import dagster as dg
 import pytest
 
 from bbj_pipeline.errors import DatabaseUnavailable, PipelineError, RejectedInput, SourceUnavailable
-from bbj_pipeline.orchestration.failures import MAX_RETRY_AFTER, classified, failed_steps, retry_policy
+from bbj_pipeline.orchestration.failures import MAX_RETRY_AFTER, classified, failed_steps
 
 
 def run(errors: list[Exception], instance: dg.DagsterInstance, *, retries: int = 2) -> dg.ExecuteInProcessResult:
     """Run one step that meets ``errors``, one an attempt, and then succeeds."""
 
-    @dg.asset(retry_policy=dg.RetryPolicy(max_retries=retries))
+    @dg.asset
     def export(context: dg.AssetExecutionContext) -> None:
         with classified(retries, where="flare/docs, raw_export", attempt=context.retry_number):
             if errors:
@@ -28,8 +28,7 @@ def busy(seconds: float) -> SourceUnavailable:
 def test_unavailable_is_tried_again() -> None:
     """What does not answer is tried again, as often as allowed, whether or not the server says when."""
     with dg.DagsterInstance.ephemeral() as instance:
-        assert run([busy(0.0), DatabaseUnavailable("gone", remedy="start it")], instance).success
-        assert run([OSError("disk"), busy(0.0)], instance).success
+        assert run([busy(0.0), DatabaseUnavailable("gone", remedy="start it", retry_after=0.0)], instance).success
         failed = run([busy(0.0), busy(0.0), busy(0.0)], instance)
         assert not failed.success
         (step,) = failed_steps(instance, failed.run_id)
@@ -64,22 +63,26 @@ def test_without_retries_the_error_is_the_failure() -> None:
 
 def test_other_waits_grow_and_differ() -> None:
     """Without a time from the server the waits double from ten seconds, with jitter."""
-    policy = retry_policy(3)
-    assert policy is not None
-    for attempt, middle in enumerate((10, 20, 40), start=1):
-        waits = {policy.calculate_delay(attempt) for _ in range(20)}
-        assert len(waits) > 1
-        assert all(0 <= wait <= 2 * middle for wait in waits)
+
+    def wait(error: Exception, attempt: int) -> float:
+        with pytest.raises(dg.RetryRequested) as caught, classified(3, attempt=attempt):
+            raise error
+        return caught.value.seconds_to_wait or 0.0
+
+    for error in (DatabaseUnavailable("gone", remedy="start it"), OSError(28, "full", "/data")):
+        for attempt, middle in enumerate((10, 20, 40)):
+            waits = {wait(error, attempt) for _ in range(20)}
+            assert len(waits) > 1
+            assert all(0 <= seconds <= 2 * middle for seconds in waits)
 
 
 @pytest.mark.parametrize(
     "errors",
     [
         [RejectedInput("no topic in it", remedy="export it again")],
-        [DatabaseUnavailable("no topic in it", remedy="export it again")] * 3,
         [SourceUnavailable("no topic in it", remedy="export it again", retry_after=0.0)] * 3,
     ],
-    ids=["rejected", "unavailable", "asked to wait"],
+    ids=["rejected", "unavailable"],
 )
 def test_a_failed_run_begins_with_where_what_and_remedy(errors: list[Exception]) -> None:
     """What the page of a failed run shows above the stack trace is where, what and the remedy, also after all attempts."""
