@@ -1,5 +1,5 @@
 # One image for the migration, the code server, the webserver, the daemon and the API; each service has a command line of its own.
-FROM python:3.11-slim
+FROM python:3.11-slim-bookworm
 
 # HF_HOME: where a model that is named, and not in the image, is kept once it was fetched.
 # MPLCONFIGDIR: the plots' font list, made once here; the root file system may be read-only later.

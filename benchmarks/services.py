@@ -29,6 +29,7 @@ from benchmarks.processes import BIN, PASSWORD, Service, Webserver, free_port, s
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY = "a-key-of-the-campaign"
+SECRET = "a secret of the campaign"
 PARTITION = "dwc-guide"
 
 
@@ -53,12 +54,13 @@ class Compose:
             "POSTGRES_PASSWORD": PASSWORD,
             "BBJ_API_KEYS": KEY,
             "BBJ_SOURCES_FILE": str(SAMPLES_DIR / "sources.yaml"),
-            "BBJ_EMBEDDING_MODEL": "offline",
+            "BBJ_WEBHOOK_SECRET": SECRET,
         }
         image = {"DAGSTER_HOME": str(folder / "dagster"), "BBJ_DATA_DIR": str(folder / "data")}
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH", "LANG") if name in os.environ}
         values = self.services[service]["environment"]
-        return kept | image | {name: self._value(value, given) for name, value in values.items()}
+        passed = {name: given.get(name) if value is None else self._value(value, given) for name, value in values.items()}
+        return kept | image | {name: value for name, value in passed.items() if value is not None}
 
     def _here(self, word: str) -> str:
         for published, port in self.ports.items():

@@ -9,8 +9,6 @@ from typing import Any
 
 import dagster as dg
 
-from bbj_pipeline.orchestration.pools import RUN_RESOURCES
-
 __all__ = ["build_automation_sensor", "react_to_content"]
 
 _TICK_SECONDS = 30
@@ -48,6 +46,5 @@ def build_automation_sensor() -> dg.AutomationConditionSensorDefinition:
         default_status=dg.DefaultSensorStatus.RUNNING,
         # One run an instance, as schedules and sensors start them; a backfill would hide which instance failed.
         emit_backfills=False,
-        run_tags=RUN_RESOURCES,
         description="Runs the stages below an export whose content changed, and the stages whose code a deploy changed.",
     )

@@ -15,7 +15,6 @@ from bbj_pipeline.orchestration.checks import build_source_checks
 from bbj_pipeline.orchestration.corpus import build_corpus_assets, build_corpus_job
 from bbj_pipeline.orchestration.dead_runs import build_dead_run_sensor
 from bbj_pipeline.orchestration.evaluation import build_evaluation, roll_back_to
-from bbj_pipeline.orchestration.failures import retry_policy
 from bbj_pipeline.orchestration.freshness import build_freshness_check, build_freshness_sensor
 from bbj_pipeline.orchestration.graph import build_source_assets, partitions_of
 from bbj_pipeline.orchestration.io import StageFileIOManager
@@ -57,7 +56,7 @@ def build_definitions(
     assets: list[dg.AssetsDefinition] = []
     checks: list[dg.AssetChecksDefinition] = []
     refresh_jobs: list[Any] = []
-    operator_jobs = build_operator_jobs()
+    operator_jobs = build_operator_jobs([item.ref for item in configured])
     schedules: list[dg.ScheduleDefinition] = []
     sensors: list[dg.SensorDefinition] = [
         build_automation_sensor(),
@@ -74,18 +73,16 @@ def build_definitions(
     for kind, instances in instances_by_kind(configured).items():
         source = source_kinds()[kind]
         assets += build_source_assets(source=source, instances=instances, max_retries=max_retries)
-        checks += build_source_checks(source=source, instances=instances)
+        checks += build_source_checks(source=source, instances=instances, max_retries=max_retries)
         checks.append(build_freshness_check(kind=kind, instances=instances, partitions=partitions_of(instances), now=now))
         job = build_refresh_job(source=source, instances=instances)
         refresh_jobs.append(job)
         schedules += build_schedules(job=job, instances=instances)
         if watched_instances(instances):
             sensors.append(build_export_sensor(kind=kind, job=job, instances=instances))
-    assets += build_corpus_assets(kinds=list(source_kinds()), retry_policy=retry_policy(max_retries), now=now)
+    assets += build_corpus_assets(kinds=list(source_kinds()), max_retries=max_retries, now=now)
     sensors.append(build_request_sensor(platform=shared, jobs=refresh_jobs, instances=configured))
-    evaluation, evaluation_job = build_evaluation(
-        kinds=list(source_kinds()), roll_back=roll_back_to, retry_policy=retry_policy(max_retries)
-    )
+    evaluation, evaluation_job = build_evaluation(kinds=list(source_kinds()), roll_back=roll_back_to, max_retries=max_retries)
     assets.append(evaluation)
     return dg.Definitions(
         assets=presented(assets, settings),
@@ -93,7 +90,7 @@ def build_definitions(
         jobs=[*refresh_jobs, *operator_jobs, build_corpus_job(), evaluation_job],
         schedules=schedules,
         sensors=sensors,
-        resources={"platform": shared, "stage_files": StageFileIOManager(shared)},
+        resources={"platform": shared, "stage_files": StageFileIOManager(shared, max_retries=max_retries)},
         # The six stages of one instance follow one another: one process, so that the model is loaded once.
         executor=dg.in_process_executor,
     )

@@ -8,7 +8,8 @@ were made from, so that checking an unchanged instance costs nothing.
 # Annotations stay real here (no `from __future__ import annotations`): Dagster reads the types of context and resources.
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import dagster as dg
@@ -52,8 +53,13 @@ BLOCKING = frozenset({"rejects_bounded", "labels_valid", "chunk_window", "fences
 _COVERED = "covered_units"
 
 
-def build_source_checks(*, source: Source[Any], instances: Sequence[ConfiguredInstance]) -> list[dg.AssetChecksDefinition]:
-    """Build the checks of one source kind: one definition a stage, one check for each thing that can be wrong."""
+def build_source_checks(
+    *, source: Source[Any], instances: Sequence[ConfiguredInstance], max_retries: int
+) -> list[dg.AssetChecksDefinition]:
+    """Build the checks of one source kind: one definition a stage, one check for each thing that can be wrong.
+
+    What is unavailable meanwhile is tried ``max_retries`` times more, as in the stages.
+    """
     kind = source.kind
     options = {item.ref.instance: item.options for item in instances}
     partitions = partitions_of(instances)
@@ -65,13 +71,19 @@ def build_source_checks(*, source: Source[Any], instances: Sequence[ConfiguredIn
         ]
         return dg.multi_asset_check(name=f"{kind}__{stage}_checks", specs=specs)
 
+    def judging(context: dg.AssetCheckExecutionContext, stage: str) -> AbstractContextManager[None]:
+        where = f"{kind}/{context.partition_key}, checks of {stage}"
+        return classified(max_retries, where=where, attempt=context.op_execution_context.retry_number)
+
     @stage_checks(PARSED_TOPICS)
     def parsed_topics_checks(
         context: dg.AssetCheckExecutionContext, platform: dg.ResourceParam[Platform]
     ) -> Iterator[dg.AssetCheckResult]:
         ref = InstanceRef(kind, context.partition_key)
         limit = options[ref.instance].max_reject_share
-        yield from _judged(platform.store, ref, PARSED_TOPICS, [limit], lambda file: judge_rejects(file, limit=limit))
+        with judging(context, PARSED_TOPICS):
+            findings = _judged(platform.store, ref, PARSED_TOPICS, [limit], lambda file: judge_rejects(file, limit=limit))
+        yield from _results(ref, PARSED_TOPICS, findings)
 
     @stage_checks(TAGGED_DOCS)
     def tagged_docs_checks(
@@ -80,39 +92,45 @@ def build_source_checks(*, source: Source[Any], instances: Sequence[ConfiguredIn
         ref = InstanceRef(kind, context.partition_key)
         floor = options[ref.instance].min_tag_coverage
         wanted = TAGGED_FLOORS.get(kind, 0.5) if floor is None else floor
-        yield from _judged(platform.store, ref, TAGGED_DOCS, [wanted], lambda file: judge_tags(file, floor=wanted))
+        with judging(context, TAGGED_DOCS):
+            findings = _judged(platform.store, ref, TAGGED_DOCS, [wanted], lambda file: judge_tags(file, floor=wanted))
+        yield from _results(ref, TAGGED_DOCS, findings)
 
     @stage_checks(CHUNKS)
     def chunks_checks(
         context: dg.AssetCheckExecutionContext, platform: dg.ResourceParam[Platform]
     ) -> Iterator[dg.AssetCheckResult]:
         ref = InstanceRef(kind, context.partition_key)
-        window = platform.tokenizer.window
-        with classified():
+        with judging(context, CHUNKS):
+            window = platform.tokenizer.window
             published = published_generations(platform.database, ref)
 
-        def judge_all(file: StageFile) -> dict[str, Finding]:
-            covered = _coverage(platform.store, ref, file)
-            return judge_chunks(file, window=window) | covered | judge_drift(file, published)
+            def judge_all(file: StageFile) -> dict[str, Finding]:
+                covered = _coverage(platform.store, ref, file)
+                return judge_chunks(file, window=window) | covered | judge_drift(file, published)
 
-        state = [window, sorted([list(labels), number] for labels, number in published.items())]
-        yield from _judged(platform.store, ref, CHUNKS, state, judge_all)
+            state = [window, sorted([list(labels), number] for labels, number in published.items())]
+            findings = _judged(platform.store, ref, CHUNKS, state, judge_all)
+        yield from _results(ref, CHUNKS, findings)
 
     return [parsed_topics_checks, tagged_docs_checks, chunks_checks]
 
 
 def _judged(
     store: StageStore, ref: InstanceRef, stage: str, state: Sequence[Any], judge: Callable[[StageFile], dict[str, Finding]]
-) -> Iterator[dg.AssetCheckResult]:
-    """Yield the results of a stage's checks: judged now, or recalled from this very state of the file and its limits."""
-    with classified():
-        file = store.load(ref, stage)
-        token = content_hash([QUALITY_VERSION, file.info.data_version, *state])
-        kept = store.recall(ref, f"{stage}_checks", token)
-        findings = judge(file) if kept is None else {name: Finding(**finding) for name, finding in kept.items()}
-        if kept is None:
-            plain = {name: dataclasses.asdict(finding) for name, finding in findings.items()}
-            store.remember(ref, f"{stage}_checks", token, plain)
+) -> dict[str, Finding]:
+    """Return the findings of a stage's checks: judged now, or recalled from this very state of the file and its limits."""
+    file = store.load(ref, stage)
+    token = content_hash([QUALITY_VERSION, file.info.data_version, *state])
+    kept = store.recall(ref, f"{stage}_checks", token)
+    if kept is not None:
+        return {name: Finding(**finding) for name, finding in kept.items()}
+    findings = judge(file)
+    store.remember(ref, f"{stage}_checks", token, {name: dataclasses.asdict(finding) for name, finding in findings.items()})
+    return findings
+
+
+def _results(ref: InstanceRef, stage: str, findings: Mapping[str, Finding]) -> Iterator[dg.AssetCheckResult]:
     for name in CHECKS[stage]:
         finding = findings[name]
         texts = {key: dg.MetadataValue.md(text) for key, text in finding.texts.items()}

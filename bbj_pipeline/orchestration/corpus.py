@@ -34,7 +34,7 @@ REPORTS = "0 5 * * *"
 
 
 def build_corpus_assets(
-    *, kinds: Sequence[str], retry_policy: dg.RetryPolicy | None, now: Callable[[], datetime.datetime]
+    *, kinds: Sequence[str], max_retries: int, now: Callable[[], datetime.datetime]
 ) -> list[dg.AssetsDefinition]:
     """Build the assets ``["corpus", name]``, unpartitioned, which depend on the published table of every kind."""
     tables = [dg.AssetKey([kind, PGVECTOR_TABLE]) for kind in kinds]
@@ -46,20 +46,25 @@ def build_corpus_assets(
             group_name=CORPUS_GROUP,
             description=description,
             kinds={"postgres"},
-            retry_policy=retry_policy,
             automation_condition=dg.AutomationCondition.cron_tick_passed(REPORTS) & ~dg.AutomationCondition.in_progress(),
         )
+
+    def result(context: dg.AssetExecutionContext, make: Callable[[], Report]) -> dg.MaterializeResult:  # type: ignore[type-arg]
+        started = time.perf_counter()
+        with classified(max_retries, where="/".join(context.asset_key.path), attempt=context.retry_number):
+            report = make()
+        return _shown(report, time.perf_counter() - started)
 
     @corpus_asset(
         MODERNISATION_LINKS,
         "Which document supersedes which, and what is related: what documents say of one another, and the curated links.",
     )
     def modernisation_links(context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster wants the bare class here
-        return _result(lambda: report_links(platform.settings, platform.database, context.run_id))
+        return result(context, lambda: report_links(platform.settings, platform.database, context.run_id))
 
     @corpus_asset(NEAR_DUPLICATES, "Chunks and pages that are copies of others, each with the one that is preferred to it.")
     def near_duplicates(context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster wants the bare class here
-        return _result(lambda: report_duplicates(platform.settings, platform.database, context.run_id))
+        return result(context, lambda: report_duplicates(platform.settings, platform.database, context.run_id))
 
     @corpus_asset(
         HEALTH_REPORT,
@@ -67,7 +72,7 @@ def build_corpus_assets(
         after=(MODERNISATION_LINKS, NEAR_DUPLICATES),
     )
     def health_report(context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform]) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster wants the bare class here
-        return _result(lambda: report_health(platform.settings, platform.database, context.run_id, now()))
+        return result(context, lambda: report_health(platform.settings, platform.database, context.run_id, now()))
 
     return [modernisation_links, near_duplicates, health_report]
 
@@ -102,11 +107,8 @@ def make_reports(definitions: dg.Definitions, instance: dg.DagsterInstance, *, l
     return "the run failed before its first step; see it in the UI"
 
 
-def _result(make: Callable[[], Report]) -> dg.MaterializeResult:  # type: ignore[type-arg]
-    started = time.perf_counter()
-    with classified():
-        report = make()
-    shown: dict[str, Any] = {**report.counts, "seconds": round(time.perf_counter() - started, 3)}
+def _shown(report: Report, seconds: float) -> dg.MaterializeResult:  # type: ignore[type-arg]
+    shown: dict[str, Any] = {**report.counts, "seconds": round(seconds, 3)}
     if report.health is not None:
         shown["plot"] = dg.MetadataValue.md(as_markdown(health_shares(report.health), "share of documents with a finding"))
     return dg.MaterializeResult(metadata={**shown, "report": dg.MetadataValue.md(report.markdown)})

@@ -15,7 +15,8 @@ from bbj_pipeline.orchestration.pools import free_slots_of_ended_runs
 
 __all__ = ["build_dead_run_sensor", "close_dead_runs", "mark_process", "process_tags"]
 
-_PROCESS = "bbj_pipeline/process"
+_PROCESS = ".dagster/bbj_pipeline_process"
+"""The prefix is Dagster's own for tags that its UI does not show: nobody chooses a run by its process."""
 _UNFINISHED = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 _TICK_SECONDS = 60
 

@@ -43,7 +43,7 @@ class EvaluationConfig(dg.Config):
 
 
 def build_evaluation(
-    *, kinds: Sequence[str], roll_back: RollBack, retry_policy: dg.RetryPolicy | None
+    *, kinds: Sequence[str], roll_back: RollBack, max_retries: int
 ) -> tuple[dg.AssetsDefinition, UnresolvedAssetJobDefinition]:
     """Build the asset, which is due when tables of ``kinds`` were published to, and the job that makes it by hand."""
 
@@ -53,7 +53,6 @@ def build_evaluation(
         group_name=CORPUS_GROUP,
         description="Search measured with judged queries: MRR, nDCG@10, recall with intervals, compared with the run before.",
         kinds={"postgres"},
-        retry_policy=retry_policy,
         automation_condition=_after_publications(),
         check_specs=[
             dg.AssetCheckSpec(
@@ -70,7 +69,7 @@ def build_evaluation(
         path = platform.settings.judged
         if path is None:
             return _nothing_to_ask()
-        with classified():
+        with classified(max_retries, where="/".join(EVALUATION.path), attempt=context.retry_number):
             outcome = evaluate_published(
                 platform.database,
                 lambda: platform.embedder,

@@ -1,4 +1,4 @@
-"""Turns this project's errors into Dagster failures: the text says what, where and the remedy; the class decides retries.
+"""Turns this project's errors into Dagster failures: the text says where, what and the remedy; the class decides retries.
 
 Also here: how the log of a failed run is read back into what, remedy, and whether trying again can help.
 """
@@ -14,62 +14,68 @@ import dagster as dg
 
 from bbj_pipeline.errors import PipelineError, Unavailable
 
-__all__ = ["MAX_RETRY_AFTER", "FailedStep", "classified", "failed_steps", "retry_policy"]
+__all__ = ["MAX_RETRY_AFTER", "FailedStep", "StepFailed", "classified", "failed_steps"]
 
 MAX_RETRY_AFTER = 900.0
 """Longest wait inside a run, in seconds, whatever a server asks for: a run holds a place in the queue meanwhile."""
 _SPREAD = 0.1
 """Share by which a wait is lengthened at random, so that instances of one server do not come back at the same moment."""
+_BACKOFF = dg.RetryPolicy(delay=10, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 
 
-def retry_policy(max_retries: int) -> dg.RetryPolicy | None:
-    """Return the policy for what ``classified`` lets be retried: 10, 20, 40 … seconds with jitter."""
-    if max_retries == 0:
-        return None
-    return dg.RetryPolicy(max_retries=max_retries, delay=10, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
+class StepFailed(dg.Failure):
+    """A failure whose text is what a run's page shows above the stack trace: where, what and the remedy, a line each."""
+
+    def __init__(self, where: str, error: Exception, *, what: str, remedy: str, retryable: bool) -> None:
+        place = {"where": where} if where else {}
+        super().__init__(
+            description=f"{what}: {remedy}",
+            metadata={**place, "what": what, "remedy": remedy, "error": type(error).__name__, "retryable": retryable},
+        )
+        self.__cause__ = error
+        self.retryable = retryable
+        lines = {"Where": where, "What": what, "Remedy": remedy}
+        self._text = "".join(f"\n{name + ':':<8}{text}" for name, text in lines.items() if text)
+
+    def __str__(self) -> str:
+        return self._text
 
 
 @contextlib.contextmanager
-def classified(max_retries: int = 0) -> Iterator[None]:
-    """Raise every error as a ``Failure``; what did not answer may be retried, a rejected input or a bug may not.
+def classified(max_retries: int = 0, *, where: str = "", attempt: int = 0) -> Iterator[None]:
+    """Raise every error as a ``StepFailed``; what did not answer is tried again, a rejected input or a bug is not.
 
-    Where the other side said when to come back and ``max_retries`` is above 0, that time is waited for (never less, at most
-    ``MAX_RETRY_AFTER`` and a tenth) instead of the retry policy's.
+    ``where`` names the instance and what was done with it, for a person: ``flare/docs, raw_export``. ``attempt`` counts from 0;
+    the one that is number ``max_retries`` is the last. Before the next attempt 10, 20, 40 … seconds with jitter are waited, or,
+    where the other side said when to come back, that time (never less, at most ``MAX_RETRY_AFTER`` and a tenth).
+
+    Retries are asked for here and not by a policy of the asset: with a policy Dagster tries a cancelled step again.
     """
     try:
         yield
     except PipelineError as error:
-        failure = _failure(str(error), error, remedy=error.remedy, what=error.what, retryable=isinstance(error, Unavailable))
-        failure.__cause__ = error
-        if isinstance(error, Unavailable) and error.retry_after is not None and max_retries:
-            wait = min(max(error.retry_after, 0.0), MAX_RETRY_AFTER) * random.uniform(1, 1 + _SPREAD)  # noqa: S311  # no secret
-            raise dg.RetryRequested(max_retries=max_retries, seconds_to_wait=wait) from failure
-        raise failure from error
+        retryable = isinstance(error, Unavailable)
+        failure = StepFailed(where, error, what=error.what, remedy=error.remedy, retryable=retryable)
     except OSError as error:
-        where = f" at {error.filename}" if error.filename else ""
-        raise _failure(
-            f"the file system refused{where} ({error.strerror or error}): free space or mend permissions",
-            error,
-            what=f"the file system refused{where} ({error.strerror or error})",
-            remedy="free space, or mend the permissions of the store and the export",
-            retryable=True,
-        ) from error
+        place = f" at {error.filename}" if error.filename else ""
+        what = f"the file system refused{place} ({error.strerror or error})"
+        remedy = "free space, or mend the permissions of the store and the export"
+        failure = StepFailed(where, error, what=what, remedy=remedy, retryable=True)
     except Exception as error:
-        raise _failure(
-            f"{type(error).__name__}: {error}",
-            error,
-            what=f"{type(error).__name__}: {error}",
-            remedy="a bug: report it with the stack trace of this failure",
-            retryable=False,
-        ) from error
+        remedy = "a bug: report it with the stack trace of this failure"
+        failure = StepFailed(where, error, what=f"{type(error).__name__}: {error}", remedy=remedy, retryable=False)
+    else:
+        return
+    if failure.retryable and attempt < max_retries:
+        raise dg.RetryRequested(max_retries=max_retries, seconds_to_wait=_wait(failure.__cause__, attempt)) from failure
+    raise failure
 
 
-def _failure(description: str, error: Exception, *, what: str, remedy: str, retryable: bool) -> dg.Failure:
-    return dg.Failure(
-        description=description,
-        metadata={"error": type(error).__name__, "what": what, "remedy": remedy, "retryable": retryable},
-        allow_retries=retryable,
-    )
+def _wait(error: BaseException | None, attempt: int) -> float:
+    asked = error.retry_after if isinstance(error, Unavailable) else None
+    if asked is None:
+        return _BACKOFF.calculate_delay(attempt + 1)
+    return min(max(asked, 0.0), MAX_RETRY_AFTER) * random.uniform(1, 1 + _SPREAD)  # noqa: S311  # no secret
 
 
 @dataclass(frozen=True, slots=True)

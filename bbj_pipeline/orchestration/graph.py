@@ -13,7 +13,7 @@ import dagster as dg
 
 from bbj_pipeline.orchestration.automation import react_to_content
 from bbj_pipeline.orchestration.dead_runs import mark_process
-from bbj_pipeline.orchestration.failures import classified, retry_policy
+from bbj_pipeline.orchestration.failures import classified
 from bbj_pipeline.orchestration.freshness import freshness_policy
 from bbj_pipeline.orchestration.marked_export import WAITING, Waiting, export_when_complete
 from bbj_pipeline.orchestration.platform import Platform
@@ -69,10 +69,10 @@ def build_source_assets(
         mark_process(context.instance, context.run)
         return Workplace(by_name[context.partition_key], platform.store, context.run_id)
 
-    def output(step: Callable[[], StepResult]) -> dg.Output[StepResult]:
+    def output(context: dg.AssetExecutionContext, step: Callable[[], StepResult]) -> dg.Output[StepResult]:
         """Run a step; its data version says whether anything after it has to run."""
         started = time.perf_counter()
-        with classified(max_retries):
+        with classified(max_retries, where=_where(context), attempt=context.retry_number):
             result = step()
         return _output(result, started)
 
@@ -96,7 +96,6 @@ def build_source_assets(
             partitions_def=partitions,
             io_manager_key="stage_files",
             code_version=code_version,
-            retry_policy=retry_policy(max_retries),
             check_specs=list(check_specs),
             pool=pool,
             op_tags=HEAVY.get(name),
@@ -108,7 +107,7 @@ def build_source_assets(
     @stage(RAW_EXPORT, code_version=source.parser_version, kinds={"python"}, pool=export_pool(kind), output_required=False)
     def raw_export(context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform]) -> Iterator[dg.Output[StepResult]]:
         started = time.perf_counter()
-        with classified(max_retries):
+        with classified(max_retries, where=_where(context), attempt=context.retry_number):
             outcome = export_when_complete(at(context, platform), context.instance)
         if isinstance(outcome, Waiting):  # no result: the stages after it are skipped, and what is served ages
             context.log.warning(outcome.reason)
@@ -120,25 +119,26 @@ def build_source_assets(
     def parsed_topics(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], raw_export: StageFile
     ) -> dg.Output[StepResult]:
-        return output(lambda: parse_raw(at(context, platform), raw_export))
+        return output(context, lambda: parse_raw(at(context, platform), raw_export))
 
     @stage(TAGGED_DOCS, code_version=f"{TAGGER_VERSION}.{FACTS_VERSION}", kinds={"parquet"}, upstream=[PARSED_TOPICS])
     def tagged_docs(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], parsed_topics: StageFile
     ) -> dg.Output[StepResult]:
-        return output(lambda: tag_topics(at(context, platform), parsed_topics))
+        return output(context, lambda: tag_topics(at(context, platform), parsed_topics))
 
     @stage(CHUNKS, code_version=CHUNKER_VERSION, kinds={"parquet"}, upstream=[TAGGED_DOCS])
     def chunks(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], tagged_docs: StageFile
     ) -> dg.Output[StepResult]:
-        return output(lambda: chunk_docs(at(context, platform), tagged_docs, platform.tokenizer))
+        return output(context, lambda: chunk_docs(at(context, platform), tagged_docs, platform.tokenizer))
 
     @stage(EMBEDDINGS, code_version=EMBED_VERSION, kinds={"pytorch"}, upstream=[CHUNKS], pool=EMBEDDER_POOL)
     def embeddings(
         context: dg.AssetExecutionContext, platform: dg.ResourceParam[Platform], chunks: StageFile
     ) -> dg.Output[StepResult]:
         return output(
+            context,
             lambda: embed_chunks(
                 at(context, platform),
                 chunks,
@@ -146,7 +146,7 @@ def build_source_assets(
                 DatabaseEmbeddingCache(platform.database),
                 batch=platform.settings.embedding_batch,
                 listener=platform.listener,
-            )
+            ),
         )
 
     nothing_withheld = dg.AssetCheckSpec(
@@ -180,7 +180,8 @@ def build_source_assets(
         embeddings: StageFile,
     ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster wants the bare class here
         started = time.perf_counter()
-        with classified(max_retries):
+        ref = by_name[context.partition_key].ref
+        with classified(max_retries, where=_where(context), attempt=context.retry_number):
             outcome = publish_chunks(
                 at(context, platform),
                 chunks,
@@ -189,12 +190,11 @@ def build_source_assets(
                 platform.embedder,
                 approve_deletions=config.approve_deletions,
             )
+            served = served_metadata(context, platform, chunks, started, changed=outcome.status == "published")
         return dg.MaterializeResult(
             data_version=dg.DataVersion(embeddings.info.data_version),
-            metadata=_metadata(outcome.counts, started)
-            | publication_metadata(outcome)
-            | served_metadata(context, platform, chunks, started, changed=outcome.status == "published"),
-            check_results=[withheld_result(outcome, complete=embeddings.info.complete), held_result(outcome)],
+            metadata=_metadata(outcome.counts, started) | publication_metadata(outcome) | served,
+            check_results=[withheld_result(outcome, ref, complete=embeddings.info.complete), held_result(outcome)],
         )
 
     return [raw_export, parsed_topics, tagged_docs, chunks, embeddings, pgvector_table]
@@ -203,6 +203,11 @@ def build_source_assets(
 def _output(result: StepResult, started: float, metadata: Mapping[str, str] | None = None) -> dg.Output[StepResult]:
     version = dg.DataVersion(result.info.data_version)
     return dg.Output(result, data_version=version, metadata=_metadata(result.counts, started) | dict(metadata or {}))
+
+
+def _where(context: dg.AssetExecutionContext) -> str:
+    kind, stage = context.asset_key.path
+    return f"{kind}/{context.partition_key}, {stage}"
 
 
 def _metadata(counts: Mapping[str, int], started: float) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dagster._utils.schedules import is_valid_cron_schedule
 from bbj_pipeline.errors import ConfigurationError
 from bbj_pipeline.orchestration.calendar import NIGHTLY, cadence
 from bbj_pipeline.orchestration.graph import partitions_of
-from bbj_pipeline.orchestration.pools import RUN_RESOURCES
+from bbj_pipeline.orchestration.stage_names import PGVECTOR_TABLE
 from bbj_pipeline.sources.config import ConfiguredInstance
 from bbj_pipeline.sources.contract import Source
 
@@ -38,9 +38,10 @@ def build_refresh_job(*, source: Source[Any], instances: Sequence[ConfiguredInst
         refresh_job_name(source.kind),
         selection=dg.AssetSelection.groups(source.kind),
         partitions_def=partitions_of(instances),
-        tags=RUN_RESOURCES,
+        config={"ops": {f"{source.kind}__{PGVECTOR_TABLE}": {"config": {"approve_deletions": False}}}},
         description=f"Take one instance of {source.kind} from its raw export to the served table. "
-        "Choose the instance as partition; unchanged documents are not computed again.",
+        "Choose the instance as partition; unchanged documents are not computed again. "
+        "With approve_deletions: true this one run also carries out the deletions that were withheld.",
     )
 
 

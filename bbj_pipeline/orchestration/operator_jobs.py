@@ -1,10 +1,14 @@
 """The jobs an operator launches by hand: roll an instance back, lift the hold that leaves, prune. Their config is validated.
 
-What they do belongs to ``storage``; here it becomes a run with its result in the UI. A rollback is also reported as a
-materialisation of the instance's table, so that everything that follows the table sees that it changed.
+What they do belongs to ``storage``; here it becomes a run with its result in the UI. Jobs of one instance have the instances as
+partitions: choosing one in the launchpad writes the config. A rollback is also reported as a materialisation of the instance's
+table, so that everything that follows the table sees that it changed.
 """
 
 # Annotations stay real here (no `from __future__ import annotations`): Dagster reads the types of config and resources.
+
+from collections.abc import Sequence
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
@@ -21,6 +25,7 @@ from bbj_pipeline.storage.rollback import lift_hold, rollback
 __all__ = ["LiftHoldConfig", "PruneConfig", "RollbackConfig", "build_operator_jobs"]
 
 _INSTANCE = "The instance, written kind/instance, for example mdx/docs."
+_ROLLBACK, _LIFT_HOLD, _PRUNE = "rollback_instance", "lift_instance_hold", "prune_storage"
 
 
 class RollbackConfig(dg.Config):
@@ -44,16 +49,17 @@ class PruneConfig(dg.Config):
     dry_run: bool = Field(default=False, description="Only say what would be removed.")
 
 
-@dg.op(name="rollback_instance")
+@dg.op(name=_ROLLBACK, description="Make an earlier publication of the instance the served one again.")
 def _rollback(context: dg.OpExecutionContext, config: RollbackConfig, platform: dg.ResourceParam[Platform]) -> None:
-    with classified():
+    with classified(where=f"rollback of {config.instance}"):
         ref = InstanceRef.parse(config.instance)
         result = rollback(platform.database, ref, to=config.to, run_id=context.run_id)
     context.log_event(
         dg.AssetMaterialization(
             dg.AssetKey([ref.kind, PGVECTOR_TABLE]),
             partition=ref.instance,
-            description=f"rolled back to publication #{result.rolled_back_to}",
+            description=f"rolled back from publication #{result.rolled_back_from} to #{result.rolled_back_to}: "
+            f"{result.inserted} chunks inserted, {result.updated} updated, {result.deleted} deleted; {result.chunks} served",
             tags={"dagster/data_version": f"publication-{result.publication_id}"},
             metadata={
                 "status": "rolled back",
@@ -69,17 +75,17 @@ def _rollback(context: dg.OpExecutionContext, config: RollbackConfig, platform: 
     )
 
 
-@dg.op(name="lift_instance_hold")
+@dg.op(name=_LIFT_HOLD, description="Let what a rollback holds back be published again by the next refresh.")
 def _lift_hold(context: dg.OpExecutionContext, config: LiftHoldConfig, platform: dg.ResourceParam[Platform]) -> None:
-    with classified():
+    with classified(where=f"hold of {config.instance}"):
         lifted = lift_hold(platform.database, InstanceRef.parse(config.instance))
     context.add_output_metadata({"lifted": lifted})
 
 
-@dg.op(name="prune_storage")
+@dg.op(name=_PRUNE, description="Remove what the settings no longer keep, and what the config names.")
 def _prune(context: dg.OpExecutionContext, config: PruneConfig, platform: dg.ResourceParam[Platform]) -> None:
     settings = platform.settings
-    with classified():
+    with classified(where="prune"):
         configured = [item.ref for item in load_sources(settings.sources_file)]
         named = [InstanceRef.parse(name) for name in config.instances]
         removals = prune(
@@ -102,28 +108,49 @@ def _prune(context: dg.OpExecutionContext, config: PruneConfig, platform: dg.Res
     )
 
 
-def build_operator_jobs() -> list[dg.JobDefinition]:
+def build_operator_jobs(configured: Sequence[InstanceRef]) -> list[dg.JobDefinition]:
     """Build the jobs ``rollback``, ``lift_hold`` and ``prune``; none of them runs by itself."""
 
-    @dg.job(name="rollback", executor_def=dg.in_process_executor)
+    @dg.job(name="rollback", executor_def=dg.in_process_executor, config=_of_instance(_ROLLBACK, configured, to=None))
     def rollback_job() -> None:
         """Make an earlier publication of an instance the served one, without computing anything.
+
+        In the launchpad choose the instance as partition and launch: it goes back by one publication, or to the number in `to`
+        (those of `pgvector_table`'s earlier materialisations, or `bbj-pipeline status --publications KIND/INSTANCE`).
 
         What is rolled away is held: the same content is not published again until the source changes or the hold is lifted.
         """
         _rollback()
 
-    @dg.job(name="lift_hold", executor_def=dg.in_process_executor)
+    @dg.job(name="lift_hold", executor_def=dg.in_process_executor, config=_of_instance(_LIFT_HOLD, configured))
     def lift_hold_job() -> None:
-        """Let the content of an instance that a rollback holds back be published again by the next refresh."""
+        """Let the content of an instance that a rollback holds back be published again by the next refresh.
+
+        In the launchpad choose the instance as partition and launch; then run the kind's refresh job, or wait for the night.
+        """
         _lift_hold()
 
-    @dg.job(name="prune", executor_def=dg.in_process_executor)
+    @dg.job(
+        name="prune",
+        executor_def=dg.in_process_executor,
+        config={"ops": {_PRUNE: {"config": {"dry_run": True, "instances": [], "spaces": False}}}},
+    )
     def prune_job() -> None:
         """Remove history, unused vectors and raw bytes beyond what the settings keep, and removed instances that the config names.
 
-        What is served is not touched, except an instance that is named and no longer configured.
+        As it stands in the launchpad it only lists what would go (`removed` in the run's output); `dry_run: false` removes it.
+        What is served is not touched, except an instance that is named in `instances` and no longer configured.
         """
         _prune()
 
     return [rollback_job, lift_hold_job, prune_job]
+
+
+def _of_instance(op: str, configured: Sequence[InstanceRef], **others: Any) -> dg.PartitionedConfig[Any]:
+    """Return the config of a job of one instance: a partition an instance, each with its config of ``op`` written out."""
+
+    @dg.static_partitioned_config(partition_keys=[str(ref) for ref in configured])
+    def config(instance: str) -> dict[str, Any]:
+        return {"ops": {op: {"config": {"instance": instance, **others}}}}
+
+    return config

@@ -17,7 +17,6 @@ __all__ = [
     "EMBEDDER_POOL",
     "HEAVY",
     "PGVECTOR_WRITE_POOL",
-    "RUN_RESOURCES",
     "export_pool",
     "free_slots_of_ended_runs",
     "full_pools",
@@ -103,7 +102,7 @@ HEAVY: Mapping[str, Mapping[str, Any]] = {
     PARSED_TOPICS: _resources(cpu="1", memory="1Gi", limit="2Gi"),
     EMBEDDINGS: _resources(cpu="2", memory="2Gi", limit="4Gi"),
 }
-"""What a stage needs in Kubernetes. Memory is flat in the size of the corpus; a model and its batches are the largest part."""
+"""What a stage needs in Kubernetes. Memory is flat in the size of the corpus; a model and its batches are the largest part.
 
-RUN_RESOURCES = HEAVY[EMBEDDINGS]
-"""What a run's pod needs: the stages run in one process, so the heaviest of them decides."""
+A run's pod gets the most of them from the launcher's own configuration, since all stages of an instance run in it.
+"""

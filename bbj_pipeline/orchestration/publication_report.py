@@ -12,6 +12,7 @@ import dagster as dg
 from pydantic import Field
 
 from bbj_pipeline.orchestration.steps.publish import PublishOutcome
+from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.storage.diffs import Diff, DocumentChanges
 
 __all__ = ["PublishConfig", "diff_markdown", "held_result", "publication_metadata", "withheld_result"]
@@ -41,7 +42,7 @@ def publication_metadata(outcome: PublishOutcome) -> dict[str, Any]:
     return shown
 
 
-def withheld_result(outcome: PublishOutcome, *, complete: bool) -> dg.AssetCheckResult:
+def withheld_result(outcome: PublishOutcome, ref: InstanceRef, *, complete: bool) -> dg.AssetCheckResult:
     """Return the check of a publication's deletions: it fails with the list of documents whose deletion waits."""
     if not outcome.withheld:
         return dg.AssetCheckResult(check_name="nothing_withheld", passed=True, description="no deletion waits")
@@ -51,8 +52,8 @@ def withheld_result(outcome: PublishOutcome, *, complete: bool) -> dg.AssetCheck
         check_name="nothing_withheld",
         passed=False,
         description=f"{len(outcome.withheld)} documents are gone from the export and stay served, because {reason}. "
-        "Remedy: restore the export and run again, or approve this once: approve_deletions in the run's config, "
-        "or bbj-pipeline run --approve-deletions",
+        f"Remedy: restore the export and run again, or approve this once: in the launchpad of {ref.kind}_refresh choose the "
+        f"partition and write approve_deletions: true, or bbj-pipeline run --source {ref} --approve-deletions {ref}",
         metadata={"withheld": len(outcome.withheld), "documents": dg.MetadataValue.md(listed)},
     )
 

@@ -39,7 +39,7 @@ def evaluate(platform: Platform, *, accept: bool = False, rolled: list[Any] | No
         if rolled is not None:
             rolled.append((ref, publication))
 
-    asset, _ = build_evaluation(kinds=["flare", "mdx"], retry_policy=None, roll_back=roll_back)
+    asset, _ = build_evaluation(kinds=["flare", "mdx"], max_retries=0, roll_back=roll_back)
     platform.settings = platform.settings.model_copy(update=changes)
     result = dg.materialize(
         [asset],

@@ -98,14 +98,14 @@ def test_damaged_chunks_block_what_comes_after(configured: Settings, platform: P
 
     checks = [
         check
-        for check in build_source_checks(source=instances[0].source, instances=instances)
+        for check in build_source_checks(source=instances[0].source, instances=instances, max_retries=0)
         if dg.AssetKey(["mdx", "parsed_topics"]) not in {spec.asset_key for spec in check.check_specs}
     ]
     result = dg.materialize(
         [tagged_docs, chunks, embeddings, *checks],
         partition_key=REF.instance,
         raise_on_error=False,
-        resources={"platform": platform, "stage_files": StageFileIOManager(platform)},
+        resources={"platform": platform, "stage_files": StageFileIOManager(platform, max_retries=0)},
         run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
     )
     assert not result.success

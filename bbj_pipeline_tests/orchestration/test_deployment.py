@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -14,12 +14,15 @@ from dagster._daemon.cli import create_dagster_daemon_cli
 from dagster_webserver.cli import create_dagster_webserver_cli
 
 from bbj_pipeline.cli import _cli as pipeline_cli
+from bbj_pipeline.orchestration.pools import HEAVY
+from bbj_pipeline.settings import Settings
 from bbj_pipeline_tests.paths import ROOT
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 VALUES: dict[str, Any] = yaml.safe_load((ROOT / "deploy/kubernetes-values.yaml").read_text(encoding="utf-8"))
 MANIFESTS: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / "deploy/kubernetes-api.yaml").read_text(encoding="utf-8")))
-SECRET = re.compile(r"PASSWORD|API_KEYS|SECRET|TOKEN")
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+SECRET = re.compile(r"PASSWORD|API_KEYS|SECRET|TOKEN|SMTP_URL|SLACK_URL")
 
 
 def containers() -> Iterator[dict[str, Any]]:
@@ -82,7 +85,7 @@ def test_nothing_is_published_beyond_loopback() -> None:
         if name != "database":
             assert service["read_only"]
             assert service["cap_drop"] == ["ALL"]
-    assert "\nUSER 10001\n" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert "\nUSER 10001\n" in DOCKERFILE
     for container in containers():
         assert container["securityContext"]["allowPrivilegeEscalation"] is False
 
@@ -91,10 +94,84 @@ def test_secrets_come_from_outside() -> None:
     """Every password and key is a reference to the environment that has no default; no address carries one."""
     for service in COMPOSE["services"].values():
         for name, value in service.get("environment", {}).items():
-            if SECRET.search(name):
-                assert re.fullmatch(r"\$\{[A-Z_]+:\?[^}]+\}", value)
+            if SECRET.search(name):  # without a value it is passed on from outside
+                assert value is None or re.fullmatch(r"\$\{[A-Z_]+:\?[^}]+\}", value)
     for file in ("docker-compose.yml", "deploy/kubernetes-values.yaml", "deploy/kubernetes-api.yaml"):
         loaded = str(list(yaml.safe_load_all((ROOT / file).read_text(encoding="utf-8"))))
         assert re.search(r"://[^/@\s']+:[^/@\s']+@", loaded) is None
     for container in containers():
-        assert "env" not in container
+        assert not [entry["name"] for entry in container.get("env", ()) if SECRET.search(entry["name"])]
+
+
+API_ONLY = {
+    "api_keys", "webhook_secret", "allowed_hosts", "cors_origins", "rate_limit", "rate_burst", "serve_threads", "serve_queue",
+    "request_seconds", "log_queries", "gap_floor",
+}  # fmt: skip
+"""Settings that nothing but the search API reads."""
+PIPELINE_ONLY = {
+    "store_url", "links", "source_preference", "asset_owners", "source_code_url", "keep_publications", "keep_days",
+    "judged_file", "rollback_on_regression", "ui_url", "alert_slack_url", "alert_email_to", "alert_email_from", "smtp_url",
+}  # fmt: skip
+"""Settings that the search API does not read."""
+OF_THE_IMAGE = {"data_dir"}
+"""Settings that the image sets: the volume of that folder is part of the composition."""
+
+
+def test_every_setting_reaches_the_services_that_read_it() -> None:
+    """A setting of the README's table that is set beside the compose file reaches the API, the pipeline's services or both."""
+    settings = set(Settings.model_fields) - OF_THE_IMAGE
+    assert settings >= API_ONLY | PIPELINE_ONLY
+    expected = {"api": settings - PIPELINE_ONLY} | dict.fromkeys(
+        ("migrate", "code", "webserver", "daemon"), settings - API_ONLY
+    )
+    for name, wanted in expected.items():
+        passed = {
+            key.removeprefix("BBJ_").lower() for key in COMPOSE["services"][name]["environment"] if key.startswith("BBJ_")
+        }
+        assert passed - {"dagster_url"} == wanted, name
+    assert {f"BBJ_{name.upper()}=" for name in OF_THE_IMAGE} <= set(re.findall(r"BBJ_[A-Z_]+=", DOCKERFILE))
+
+
+def test_the_api_sees_the_same_sources_as_the_pipeline() -> None:
+    """Where the file of the instances lies, the API finds it too: it says which instances a signed request may name."""
+    exports = "${BBJ_EXPORTS:-./exports}:/srv/exports:ro"
+    assert all(exports in COMPOSE["services"][name]["volumes"] for name in ("code", "daemon", "api"))
+    (deployment,) = VALUES["dagster-user-deployments"]["deployments"]
+    (api,) = [manifest for manifest in MANIFESTS if manifest["kind"] == "Deployment"]
+    (container,) = api["spec"]["template"]["spec"]["containers"]
+    file = {"name": "BBJ_SOURCES_FILE", "value": "/srv/config/sources.yaml"}
+    assert file in deployment["env"]
+    assert file in container["env"]
+    volumes = (deployment["volumes"], api["spec"]["template"]["spec"]["volumes"])
+    assert {entry["configMap"]["name"] for found in volumes for entry in found if "configMap" in entry} == {
+        "bbj-pipeline-sources"
+    }
+
+
+def test_a_run_in_kubernetes_gets_what_its_heaviest_stage_needs() -> None:
+    """The launcher gives every run's pod the resources of the heaviest stage, and nothing of the code server replaces them.
+
+    The chart hands the resources of a deployment with ``includeConfigInLaunchedRuns`` to its runs, before the launcher's.
+    """
+    (deployment,) = VALUES["dagster-user-deployments"]["deployments"]
+    assert deployment["includeConfigInLaunchedRuns"]["enabled"]
+    assert "resources" not in deployment
+    given = VALUES["runLauncher"]["config"]["k8sRunLauncher"]["resources"]
+    heaviest = max(HEAVY.values(), key=lambda tags: int(_resources(tags)["limits"]["memory"].removesuffix("Gi")))
+    assert given == _resources(heaviest)
+
+
+def _resources(tags: Mapping[str, Any]) -> Any:
+    return tags["dagster-k8s/config"]["container_config"]["resources"]
+
+
+def test_the_image_is_pinned_and_holds_no_secret() -> None:
+    """Every package comes at the version of the constraints, the user is a number without privileges, no secret is a layer."""
+    installs = re.findall(r"pip install (.*)", DOCKERFILE)
+    assert installs
+    assert all("--constraint constraints.txt" in line for line in installs)
+    assert re.search(r"^FROM python:3\.11-slim-[a-z]+$", DOCKERFILE, re.MULTILINE)
+    names = re.findall(r"^(?:ARG|ENV) ([A-Z_]+)|\b([A-Z_]+)=", DOCKERFILE, re.MULTILINE)
+    assert not [name for pair in names for name in pair if SECRET.search(name)]
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    assert {".env", ".git", ".venv", ".bbj_pipeline"} <= set(ignored)

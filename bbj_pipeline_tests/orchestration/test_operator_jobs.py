@@ -178,3 +178,21 @@ def test_a_removed_instance_is_pruned_when_it_is_named(
 def test_the_store_and_the_graph_name_the_manifests_alike() -> None:
     """What pruning reads as manifests is what the first stage writes."""
     assert MANIFESTS == RAW_EXPORT
+
+
+def test_the_launchpad_writes_the_config(settings: Settings) -> None:
+    """Choosing an instance fills in a valid config; a prune as it stands only lists; a refresh approves nothing."""
+    definitions = build_definitions(settings)
+    instances = {str(item.ref) for item in load_sources(settings.sources_file)}
+    for job, op, others in (("rollback", "rollback_instance", {"to": None}), ("lift_hold", "lift_instance_hold", {})):
+        resolved = definitions.resolve_job_def(job)
+        assert resolved.partitions_def is not None
+        assert set(resolved.partitions_def.get_partition_keys()) == instances
+        config = resolved.get_run_config_for_partition_key(GUIDE)
+        assert config == {"ops": {op: {"config": {"instance": GUIDE, **others}}}}
+        assert dg.validate_run_config(resolved, config)
+    ready = {"prune": ("prune_storage", "dry_run", True), "mdx_refresh": ("mdx__pgvector_table", "approve_deletions", False)}
+    for job, (op, name, value) in ready.items():
+        resolved = definitions.resolve_job_def(job)
+        assert dg.validate_run_config(resolved)["ops"][op]["config"][name] is value
+        assert resolved.description

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -24,12 +23,14 @@ HOLDER = """
 import time
 import dagster as dg
 from bbj_pipeline.orchestration.dead_runs import mark_process
+from bbj_pipeline.orchestration.failures import classified
 
 @dg.asset(pool="embedder")
 def holding(context: dg.AssetExecutionContext) -> None:
-    mark_process(context.instance, context.run)
-    print("holding", flush=True)
-    time.sleep(600)
+    with classified(3, attempt=context.retry_number):
+        mark_process(context.instance, context.run)
+        print("holding", flush=True)
+        time.sleep(600)
 
 with dg.DagsterInstance.get() as instance:
     dg.materialize([holding], instance=instance, raise_on_error=False)
@@ -92,7 +93,7 @@ def test_a_killed_run_gives_its_slot_back(instance: dg.DagsterInstance) -> None:
 
 
 def test_a_cancelled_run_gives_its_slot_back(instance: dg.DagsterInstance) -> None:
-    """After an interrupt the run ends by itself, and no slot stays taken."""
+    """After an interrupt the run ends by itself without another attempt, and no slot stays taken."""
     child = holder()
     assert child.stdout is not None
     with child.stdout:
@@ -102,6 +103,8 @@ def test_a_cancelled_run_gives_its_slot_back(instance: dg.DagsterInstance) -> No
     run = instance.get_run_by_id(run_id)
     assert run is not None
     assert run.is_finished
+    tried_again = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_RESTARTED).records
+    assert not tried_again
     free_slots_of_ended_runs(instance)
     assert claimed(instance) == set()
     assert dg.materialize([next_in_line], instance=instance).success
@@ -132,7 +135,12 @@ def test_stages_stand_in_their_pools(settings: Settings) -> None:
         stage for (_, stage), asset in ((tuple(k.path), a) for k, a in assets.items()) if "dagster-k8s/config" in asset.op.tags
     }
     assert heavy == {"parsed_topics", "embeddings"}
+
+
+def test_nothing_is_tried_again_by_policy(settings: Settings) -> None:
+    """No stage and no check has a retry policy, under which Dagster tries a cancelled step again."""
     repository = build_definitions(settings).get_repository_def()
-    jobs = [repository.get_job(name) for name in repository.job_names if name.endswith("_refresh")]
-    assert len(jobs) == 7
-    assert all(json.loads(job.tags["dagster-k8s/config"])["container_config"]["resources"] for job in jobs)
+    for name in repository.job_names:
+        for node in repository.get_job(name).nodes:
+            assert node.retry_policy is None, node.name
+            assert not isinstance(node.definition, dg.OpDefinition) or node.definition.retry_policy is None, node.name
