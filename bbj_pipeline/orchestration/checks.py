@@ -18,8 +18,8 @@ from bbj_pipeline.orchestration.chunk_quality import judge_chunks, judge_coverag
 from bbj_pipeline.orchestration.failures import classified
 from bbj_pipeline.orchestration.graph import partitions_of
 from bbj_pipeline.orchestration.platform import Platform
-from bbj_pipeline.orchestration.quality import QUALITY_VERSION, TAGGED_FLOORS, Finding, judge_rejects, judge_tags
-from bbj_pipeline.orchestration.stage_names import CHUNKS, PARSED_TOPICS, TAGGED_DOCS
+from bbj_pipeline.orchestration.quality import QUALITY_VERSION, TAGGED_FLOORS, Finding, judge_rejects, judge_tags, judge_vectors
+from bbj_pipeline.orchestration.stage_names import CHUNKS, EMBEDDINGS, PARSED_TOPICS, TAGGED_DOCS
 from bbj_pipeline.records import InstanceRef, content_hash
 from bbj_pipeline.sources.config import ConfiguredInstance
 from bbj_pipeline.sources.contract import Source
@@ -44,6 +44,7 @@ CHECKS = {
         "duplicate_share": "Few chunks have the very text of another.",
         "label_drift": "The generations are distributed as in what is published.",
     },
+    EMBEDDINGS: {"vectors_usable": "Every chunk has a vector that is finite and not zero."},
 }
 """The checks by stage, with what they say in the UI."""
 
@@ -113,7 +114,13 @@ def build_source_checks(
             findings = _judged(platform.store, ref, CHUNKS, state, judge_all)
         yield from _results(ref, CHUNKS, findings)
 
-    return [parsed_topics_checks, tagged_docs_checks, chunks_checks]
+    @stage_checks(EMBEDDINGS)
+    def embeddings_checks(
+        context: dg.AssetCheckExecutionContext, platform: dg.ResourceParam[Platform]
+    ) -> Iterator[dg.AssetCheckResult]:
+        yield from _judged(platform.store, InstanceRef(kind, context.partition_key), EMBEDDINGS, [], judge_vectors)
+
+    return [parsed_topics_checks, tagged_docs_checks, chunks_checks, embeddings_checks]
 
 
 def _judged(

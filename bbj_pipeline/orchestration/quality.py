@@ -1,4 +1,4 @@
-"""What is expected of a stage file before anything is published: of rejects and of tags, as expectations over small frames.
+"""What is expected of a stage file before anything is published: of rejects, tags and vectors, as expectations over small frames.
 
 Pure functions of a stage file and its limits, free of Dagster; ``checks`` makes asset checks of them, ``chunk_quality`` holds
 those of chunks. One row of a frame is a document; Great Expectations judges a stage's expectations at once.
@@ -29,6 +29,7 @@ __all__ = [
     "judge",
     "judge_rejects",
     "judge_tags",
+    "judge_vectors",
     "mean_between",
     "offenders",
 ]
@@ -128,6 +129,27 @@ def judge_tags(file: StageFile, *, floor: float) -> dict[str, Finding]:
                 },
                 texts={"unknown_documents": offenders(map(_place, unknown.itertuples()))},
             ),
+        ],
+    )
+
+
+def judge_vectors(file: StageFile) -> dict[str, Finding]:
+    """Check that every chunk has a usable vector; the metadata lists the documents that are left out for one without."""
+    frame = frame_of(file, ["key", "ordinal", "reject_reason"])
+    frame["usable"] = frame["reject_reason"].isna()
+    unusable = frame[~frame["usable"]]
+    keys = list(dict.fromkeys(unusable["key"]))
+    return judge(
+        frame[["key", "usable"]],
+        [
+            Judged(
+                "vectors_usable",
+                [all_true("every chunk has a usable vector", "usable")],
+                remedy=f"look at the text of {', '.join(keys[:3])}: these documents are served as they were before, or not at all,"
+                " and every refresh tries them again; when there are many, run `bbj-pipeline doctor`",
+                numbers={"chunks": len(frame), "unusable": len(unusable), "documents_left_out": len(keys)},
+                texts={"unusable_vectors": offenders(f"`{r.key}` chunk {r.ordinal}: {r.reject_reason}" for r in unusable.itertuples())},
+            )
         ],
     )
 

@@ -64,7 +64,10 @@ def test_a_document_without_a_vector_stays_served_as_it_was(
     dagster_instance: dg.DagsterInstance,
     heard: list[EmbeddingProgress],
 ) -> None:
-    """The document with the bad text keeps its served rows, the others are published, and the next run tries it again."""
+    """The document with the bad text keeps its served rows, the others are published, and the next run tries it again.
+
+    A check warns of it by its key, and is content when every text has a vector.
+    """
 
     def run() -> InstanceReport:
         definitions = build_definitions(configured, platform=spoilt, max_retries=0)
@@ -73,17 +76,33 @@ def test_a_document_without_a_vector_stays_served_as_it_was(
     first = run()
     assert (first.status, first.embeddings["computed"]) == ("published", first.chunks)
     assert (heard[-1].done, heard[-1].total) == (first.chunks, first.chunks)
+    assert check(dagster_instance).passed
     broken, changed = sorted((exports / "mdx" / "dwc-guide").rglob("*.md"))[:2]
     before = rows(database, broken.name)
     broken.write_text(broken.read_text(encoding="utf-8") + f"\n{SPOILT}.\n", encoding="utf-8")
     changed.write_text(changed.read_text(encoding="utf-8") + "\nA sentence that every model embeds.\n", encoding="utf-8")
     second = run()
     assert second.error is None
+    warned = check(dagster_instance)
+    assert (warned.passed, warned.severity, warned.blocking) == (False, dg.AssetCheckSeverity.WARN, False)
+    assert (warned.metadata["unusable"].value, warned.metadata["documents_left_out"].value) == (1, 1)
+    assert broken.name in str(warned.metadata["unusable_vectors"].value)
+    assert broken.name in (warned.description or "")
+    assert changed.name not in str(warned.metadata["unusable_vectors"].value)
     assert rows(database, broken.name) == before != {}
     assert any("every model embeds" in content for content in rows(database, changed.name).values())
     again = run()
     assert again.embeddings["computed"] == 1
     assert rows(database, broken.name) == before
+
+
+def check(instance: dg.DagsterInstance) -> dg.AssetCheckEvaluation:
+    """What the newest check of the vectors found."""
+    key = dg.AssetCheckKey(dg.AssetKey(["mdx", "embeddings"]), "vectors_usable")
+    event = instance.event_log_storage.get_asset_check_execution_history(key, limit=1)[0].event
+    assert event is not None
+    assert event.dagster_event is not None
+    return event.dagster_event.asset_check_evaluation_data
 
 
 def rows(database: Database, name: str) -> dict[str, str]:

@@ -98,6 +98,7 @@ def test_checks_are_partitioned_and_block_where_publishing_would_do_harm(definit
             ("chunks", "prose_overlap", False),
             ("chunks", "duplicate_share", False),
             ("chunks", "label_drift", False),
+            ("embeddings", "vectors_usable", False),
         )
     }
 
