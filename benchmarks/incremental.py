@@ -58,7 +58,8 @@ CHUNKS_A_DOCUMENT = {
 ROUNDS = 3
 HEADER = """
 | refresh of all instances after | instances | documents parsed / reused / deleted | chunks cut / copied \
-| embedded computed / reused | rows inserted / updated / deleted / unchanged | withheld | seconds | processor seconds | MiB before / peak |
+| embedded computed / reused | rows inserted / updated / deleted / unchanged \
+| withheld | seconds | processor seconds | MiB before / peak |
 |---|---|---|---|---|---|---|---|---|---|"""
 MISSING = 0.15
 
