@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -193,14 +194,14 @@ def by_key(found: Iterable[tuple[str, FoundT]]) -> list[tuple[str, FoundT | Reje
     ``found`` gives a file's name as the system spells it, as a relative path with ``/``, and what is known of it.
     """
     files: dict[str, FoundT | Reject] = {}
-    for name, file in sorted(found, key=lambda pair: pair[0]):
+    for name, file in sorted(found, key=itemgetter(0)):
         key = clean_text(name)
         if key not in files:
             files[key] = file
             continue
         twin = next(twin for number in range(2, len(files) + 3) if (twin := f"{key} ({number})") not in files)
         files[twin] = Reject(twin, "duplicate-key", f"another file has the same name in Unicode's normal form: {key}")
-    return sorted(files.items(), key=lambda pair: pair[0])
+    return sorted(files.items(), key=itemgetter(0))
 
 
 def inside(real_root: Path, path: Path) -> bool:
