@@ -7,10 +7,11 @@ Everything else receives a ``Settings`` (or one value of it) as an argument. Sou
 from __future__ import annotations
 
 from functools import cache
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Self
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -149,6 +150,11 @@ class Settings(BaseSettings):
         default=0, ge=0, description="Requests a minute that one key, or one address without a key, may make; 0 means any."
     )
     rate_burst: int = Field(default=20, ge=1, description="Requests it may make at once before that limit counts.")
+    trusted_proxies: str = Field(
+        default="",
+        description="Addresses or networks (10.0.0.0/8) of reverse proxies, comma separated: of their requests the client is "
+        "who X-Forwarded-For names.",
+    )
     serve_threads: int = Field(default=4, ge=1, le=64, description="Requests the service works on at the same time.")
     serve_queue: int = Field(default=64, ge=0, le=10_000, description="Requests that may wait; one more is answered 503.")
     request_seconds: float = Field(default=15, gt=0, le=600, description="Seconds after which a request is given up.")
@@ -158,6 +164,16 @@ class Settings(BaseSettings):
     gap_floor: float = Field(
         default=0.33, ge=0, le=1, description="Confidence below which an answer is counted as weak in the gap report."
     )
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: str) -> str:
+        for entry in filter(None, map(str.strip, value.split(","))):
+            try:
+                ip_network(entry)
+            except ValueError:
+                raise PydanticCustomError("proxies", "{entry} is no address or network", {"entry": repr(entry)}) from None
+        return value
 
     @model_validator(mode="after")
     def _some_weight(self) -> Self:

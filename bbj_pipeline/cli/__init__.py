@@ -78,3 +78,9 @@ def main() -> None:
     except PipelineError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(1)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("bbj_pipeline"):
+            raise
+        # An installation that only searches and serves; what the other commands need is not there.
+        click.echo(f"error: {error.name} is not installed: install the whole project to use this command", err=True)
+        sys.exit(1)

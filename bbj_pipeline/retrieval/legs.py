@@ -99,29 +99,45 @@ class DenseLeg:
 
     def search(self, among: Admitted, candidates: int) -> Ranked:
         """Return min(``candidates``, matching) chunks by cosine similarity, and as many of those that fit the hint."""
-        found = self._nearest(among, among.facets, among.matching, candidates)
         if among.hinted is None or among.matching <= candidates:
-            return found
+            return self._nearest(among, among.facets, among.matching, candidates)
+        if among.hinted_matching > EXACT_ROWS:
+            both = self._by_index(among, among.facets, among.hinted, among.hinted_matching, candidates)
+            if sum(is_hinted for _, _, is_hinted in both) >= candidates:
+                return Ranked(_items(both), "hnsw", {"matching": among.matching})
+        # Few rows fit the hint, or what fits it lies further away than what does not.
+        found = self._nearest(among, among.facets, among.matching, candidates)
         own = self._nearest(among, among.hinted, among.hinted_matching, candidates)
         items = sorted((dict(found.items) | dict(own.items)).items(), key=lambda item: (-item[1], item[0]))
         return Ranked(tuple(items), found.path, found.details)
 
     def _nearest(self, among: Admitted, facets: Sequence[int] | None, matching: int, candidates: int) -> Ranked:
-        values = {"facets": None if facets is None else list(facets), "embedding": self.embedding, "candidates": candidates}
         if matching > EXACT_ROWS:
-            items = self._by_index(values, round(4 * candidates * among.chunks / matching))
-            if len(items) >= min(candidates, matching):
-                return Ranked(items, "hnsw", {"matching": matching})
+            rows = self._by_index(among, facets, None, matching, candidates)
+            if len(rows) >= min(candidates, matching):
+                return Ranked(_items(rows), "hnsw", {"matching": matching})
         # Few rows match, or the index scan reached its own bounds before it had enough.
-        items = _rows(self.connection, "select_dense_exact", self.space, values)
-        return Ranked(items, "exact", {"matching": matching})
+        values = {"facets": _array(facets), "embedding": self.embedding, "candidates": candidates}
+        rows = self.connection.execute(query("select_dense_exact", chunks=self.space.chunks), values).fetchall()
+        return Ranked(_items(rows), "exact", {"matching": matching})
 
-    def _by_index(self, values: dict[str, Any], breadth: int) -> tuple[tuple[str, float], ...]:
-        ef_search = min(MAX_EF_SEARCH, max(EF_SEARCH, breadth))
-        self.connection.execute(query("set_hnsw_scan"), {"ef_search": str(ef_search)})
-        items = _rows(self.connection, "select_dense_hnsw", self.space, values)
+    def _by_index(
+        self, among: Admitted, facets: Sequence[int] | None, hinted: Sequence[int] | None, wanted: int, candidates: int
+    ) -> list[tuple[Any, ...]]:
+        """Scan until ``candidates`` of the ``wanted`` rows, those that match or that fit the hint, should have been met."""
+        breadth = round(4 * candidates * among.chunks / wanted)
+        matching = wanted if hinted is None else among.matching
+        values = {
+            "facets": _array(facets),
+            "hinted": _array(hinted),
+            "embedding": self.embedding,
+            "candidates": candidates,
+            "scanned": round(2 * candidates * matching / wanted),
+        }
+        self.connection.execute(query("set_hnsw_scan"), {"ef_search": str(min(MAX_EF_SEARCH, max(EF_SEARCH, breadth)))})
+        rows = self.connection.execute(query("select_dense_hnsw", chunks=self.space.chunks), values).fetchall()
         self.connection.execute(query("reset_hnsw_scan"))
-        return items
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,5 +227,9 @@ def _reached(best: Sequence[tuple[str, float]], count: int, matching: int) -> fl
     return best[-1][1] if len(best) >= count else 0.0
 
 
-def _rows(connection: Connection, name: str, space: Space, values: dict[str, Any]) -> tuple[tuple[str, float], ...]:
-    return tuple((identity, float(score)) for identity, score in connection.execute(query(name, chunks=space.chunks), values))
+def _items(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[str, float], ...]:
+    return tuple((row[0], float(row[1])) for row in rows)
+
+
+def _array(values: Sequence[int] | None) -> list[int] | None:
+    return None if values is None else list(values)

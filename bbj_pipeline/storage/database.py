@@ -22,6 +22,7 @@ from pydantic import SecretStr
 
 from bbj_pipeline.errors import ConfigurationError, ConnectionLost, DatabaseUnavailable, SchemaError
 from bbj_pipeline.settings import Settings
+from bbj_pipeline.storage.cancelling import cancellable
 from bbj_pipeline.storage.embedded import start_embedded_server
 
 __all__ = ["Connection", "Database", "open_database"]
@@ -101,7 +102,8 @@ class Database:
         """
         with self._translated(), self._pool.connection() as connection:
             _register_vector(connection)
-            yield connection
+            with cancellable(connection):
+                yield connection
 
     def retried(self, work: Callable[[Connection], T]) -> T:
         """Return what ``work`` returns on a pooled connection; it is called again when the connection is lost.

@@ -1,13 +1,14 @@
 """Puts the service together: routes, MCP over HTTP, and the layers a request passes, outermost first.
 
-Log and metrics, CORS, host names, keys and limits, body and disconnection, then the routes. Nothing is computed here.
+Callers behind proxies, log and metrics, CORS, host names, keys and limits, body and disconnection, then the routes. Nothing is
+computed here.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -15,6 +16,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bbj_pipeline import __version__
 from bbj_pipeline.retrieval.serving.access import Access, Hosts, KeyRing, TokenBuckets, split_list
@@ -82,7 +84,10 @@ def create_app(service: Service, settings: Settings, *, hooks: APIRouter | None 
         )  # fmt: skip
     if hooks is not None:
         app = _Hooks(app, hooks)
-    return Requests(app, metrics=metrics, routes=frozenset({*api.openapi()["paths"], "/mcp", "/docs", "/openapi.json"}))
+    app = Requests(app, metrics=metrics, routes=frozenset({*api.openapi()["paths"], "/mcp", "/docs", "/openapi.json"}))
+    proxies = split_list(settings.trusted_proxies)
+    # Reads X-Forwarded-For from its end, where proxies add to it, up to the first address that is none of theirs.
+    return cast(ASGIApp, ProxyHeadersMiddleware(cast(Any, app), trusted_hosts=proxies)) if proxies else app
 
 
 class _Hooks:

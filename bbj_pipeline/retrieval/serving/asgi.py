@@ -10,6 +10,8 @@ from starlette.types import Message, Scope, Send
 __all__ = ["client_address", "header", "notes", "status_watcher"]
 
 _NOTES = "bbj_pipeline.notes"
+_LONGEST_ADDRESS = 64
+"""What a proxy passes on may be no address; callers are remembered by it."""
 
 
 def header(scope: Scope, name: bytes) -> str | None:
@@ -18,9 +20,9 @@ def header(scope: Scope, name: bytes) -> str | None:
 
 
 def client_address(scope: Scope) -> str:
-    """Return the caller's address; of several callers behind one proxy it is the proxy's."""
+    """Return the caller's address; behind a proxy that is not configured as trusted, the proxy's."""
     client = scope.get("client")
-    return str(client[0]) if client else "unknown"
+    return str(client[0])[:_LONGEST_ADDRESS] if client else "unknown"
 
 
 def notes(scope: Scope) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A bounded pool of threads for blocking work: so much at once, so much waiting, and no more.
 
 Nothing here knows what the work is. Who stops waiting (a client that disconnects, a time-out) frees his place in the queue at
-once; work that already runs cannot be stopped and keeps its place to its end, which the database's time-outs bound.
+once. Of work that already runs the statement is cancelled that it waits for; it keeps its place to its end, which is then near.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from bbj_pipeline.errors import Overloaded
+from bbj_pipeline.storage.cancelling import Cancellation
 
 __all__ = ["Workers"]
 
@@ -42,8 +43,14 @@ class Workers:
                     "the service has as many requests as it can take", remedy="try again in a second", retry_after=1
                 )
             self._pending += 1
+        cancellation = Cancellation()
+
+        def covered() -> T:
+            with cancellation.covers():
+                return work()
+
         try:
-            future = self._executor.submit(work)
+            future = self._executor.submit(covered)
         except RuntimeError:  # shut down while requests still arrive
             self._leave()
             raise Overloaded("the service is stopping", remedy="try again in a few seconds", retry_after=5) from None
@@ -56,6 +63,9 @@ class Workers:
                 remedy="try again when the service is less busy",
                 retry_after=5,
             ) from None
+        finally:
+            if not (future.done() or future.cancel()):  # it runs, and nobody waits for it; to tell the server takes a thread
+                asyncio.get_running_loop().run_in_executor(None, cancellation.cancel)
 
     def close(self) -> None:
         """Drop what waits and wait for what runs."""

@@ -52,7 +52,7 @@ def sample_settings(postgres: Database) -> Iterator[Settings]:
 
 @pytest.fixture(scope="session")
 def served(sample_settings: Settings) -> Iterator[Process]:
-    """``serve`` in a process of its own that lacks Dagster, Great Expectations and matplotlib."""
+    """``serve`` in a process of its own that lacks Dagster and what else only publishing needs."""
     with serving_process(environment(sample_settings), sample_settings.data_dir / "serve.log") as process:
         yield process
 

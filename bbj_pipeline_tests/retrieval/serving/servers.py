@@ -8,7 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,19 +18,31 @@ from typing import Any
 import httpx
 import uvicorn
 
-from bbj_pipeline.retrieval import Searcher
+from bbj_pipeline.retrieval import SearchConfig, Searcher
 from bbj_pipeline.retrieval.serving import Service, create_app
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.storage.database import Database
 from bbj_pipeline_tests.fakes import CountingEmbedder
+from bbj_pipeline_tests.paths import ROOT
 
-# What retrieval must do without. An import of one of them fails as if it were not installed.
-WITHOUT_ORCHESTRATION = """
+
+
+def _names(lines: Iterable[str]) -> set[str]:
+    found = (re.match(r"[a-z][a-z0-9-]*", line) for line in lines)
+    return {match[0] for match in found if match}
+
+
+SERVING = _names((ROOT / "deploy" / "requirements-serve.txt").read_text(encoding="utf-8").splitlines())
+"""What an installation that only searches and serves has."""
+DECLARED = _names(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"])
+# What is left is not there for it: an import fails as if it were not installed. sentence-transformers brings tqdm itself.
+ABSENT = {name.removesuffix("-binary").replace("-", "_") for name in DECLARED - SERVING - {"tqdm"}}
+WITHOUT_ORCHESTRATION = f"""
 import sys
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"dagster", "dagster_postgres", "dagster_webserver", "great_expectations", "matplotlib"}:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        if name.partition(".")[0] in {sorted(ABSENT)}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Absent())
 from bbj_pipeline.cli import main
 main()
@@ -37,11 +50,13 @@ main()
 
 
 @contextmanager
-def running(database: Database, embedder: CountingEmbedder, settings: Settings, *, any_host: bool = False) -> Iterator[str]:
-    """Serve on a free loopback port from a thread; gives the base URL."""
-    service = Service(database, embedder, Searcher(database, embedder), settings)
+def running(
+    database: Database, embedder: CountingEmbedder, settings: Settings, *, any_host: bool = False, timeout: float = 10
+) -> Iterator[str]:
+    """Serve on a free loopback port from a thread; gives the base URL. ``timeout`` bounds a statement, in seconds."""
+    service = Service(database, embedder, Searcher(database, embedder, SearchConfig(timeout=timeout)), settings)
     app = create_app(service, settings, any_host=any_host)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, ws="none"))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, proxy_headers=False, ws="none"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
@@ -78,7 +93,7 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
 
 @contextmanager
 def serving_process(variables: Mapping[str, str], log: Path, *arguments: str) -> Iterator[Process]:
-    """Run ``serve`` without the packages of the orchestration; wait until it answers."""
+    """Run ``serve`` as ``deploy/requirements-serve.txt`` installs it; wait until it answers."""
     command = [sys.executable, "-c", WITHOUT_ORCHESTRATION, "serve", "--port", "0", *arguments]
     with (
         log.open("wb") as errors,

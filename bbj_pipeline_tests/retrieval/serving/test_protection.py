@@ -132,6 +132,40 @@ def test_a_rate_limit_answers_429(small: Database, settings: Settings) -> None:
         assert httpx.get(f"{url}/health/live").status_code == 200
 
 
+def _from(url: str, *forwarded: str) -> int:
+    """Ask as a proxy on this machine does; each of ``forwarded`` is one X-Forwarded-For line."""
+    return httpx.get(f"{url}/stats", headers=[("X-Forwarded-For", line) for line in forwarded]).status_code
+
+
+@pytest.mark.parametrize("proxies", ["127.0.0.1", "10.9.9.9, 127.0.0.0/8"])
+def test_behind_a_trusted_proxy_each_client_has_his_own_limit(small: Database, settings: Settings, proxies: str) -> None:
+    """The address counts that the proxy added, wherever a client's own claims stand: in the same line or in one of his."""
+    limited = settings.model_copy(update={"rate_limit": 1, "rate_burst": 1, "trusted_proxies": proxies})
+    with running(small, EMBEDDER, limited) as url:
+        assert [_from(url, "203.0.113.1"), _from(url, "203.0.113.1"), _from(url, "203.0.113.2")] == [200, 429, 200]
+        assert [_from(url, f"198.51.100.{n}, 203.0.113.1") for n in range(3)] == [429] * 3
+        assert [_from(url, f"198.51.100.{n}", "203.0.113.2") for n in range(3)] == [429] * 3
+        assert [_from(url, "203.0.113.3, 127.0.0.1"), _from(url, "203.0.113.3")] == [200, 429]
+        assert [_from(url, "[2001:db8::1]:4711"), _from(url, "2001:db8::1")] == [200, 429]
+
+
+@pytest.mark.parametrize("proxies", ["", "10.9.9.9"])
+def test_an_untrusted_peer_cannot_choose_his_address(small: Database, settings: Settings, proxies: str) -> None:
+    """With no proxy configured, or another, X-Forwarded-For is ignored: one address, one limit; the log has the peer's own."""
+    limited = settings.model_copy(update={"rate_limit": 1, "rate_burst": 1, "trusted_proxies": proxies})
+    with running(small, EMBEDDER, limited) as url:
+        assert [_from(url, f"203.0.113.{n}") for n in range(4)] == [200, 429, 429, 429]
+
+
+@pytest.mark.parametrize("proxies", ["*", "proxy.example", "10.0.0.1/8", "10.0.0.0/8, nosuch"])
+def test_trusted_proxies_are_addresses_or_networks(settings: Settings, proxies: str) -> None:
+    """A star, a name, a network with host bits: refused at start-up in a line that names the variable."""
+    done = command("serve", "--port", "0", settings=settings, PYTHONPATH=str(ROOT), BBJ_TRUSTED_PROXIES=proxies)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: BBJ_TRUSTED_PROXIES: ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_overload_is_said_and_passes(small: Database, settings: Settings) -> None:
     """One at work and one waiting: the third gets 503 with Retry-After at once; later all are served again."""
     embedder = GatedEmbedder()
@@ -166,7 +200,7 @@ def test_a_client_that_leaves_frees_its_place(small: Database, settings: Setting
     with running(small, embedder, tight) as url, ThreadPoolExecutor(1) as clients:
         working = clients.submit(call, url, query="first")
         _until(lambda: embedder.asked == ["first"])
-        _leave(url, path)
+        _leave(url, path, when=lambda: "bbj_work_pending 2.0" in httpx.get(f"{url}/metrics").text)
         _until(lambda: "bbj_work_pending 1.0" in httpx.get(f"{url}/metrics").text)
         embedder.gate.set()
         assert working.result().status_code == 200
@@ -175,8 +209,33 @@ def test_a_client_that_leaves_frees_its_place(small: Database, settings: Setting
         assert f'method="POST",route="{path}",status="499"' in httpx.get(f"{url}/metrics").text
 
 
-def _leave(url: str, path: str) -> None:
-    """Send a whole request, wait until it has its place, and hang up."""
+@pytest.mark.parametrize("path", ["/search", "/mcp"])
+def test_a_client_that_leaves_stops_its_statement(small: Database, settings: Settings, path: str) -> None:
+    """A statement that could last for minutes (here it waits for a lock) ends on the server when its client hangs up; the
+    connection serves the next question."""
+    waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    one = Database(small.url, pool_size=2)
+    server = running(one, EMBEDDER, settings, timeout=600)
+    with one, small.connection() as other, small.connection() as watcher, server as url:
+
+        def locked() -> int:
+            row = watcher.execute(waiting).fetchone()
+            assert row is not None
+            return int(row[0])
+
+        with other.transaction():
+            other.execute("lock table chunks_1 in access exclusive mode")
+            _leave(url, path, when=lambda: locked() == 1)
+            _until(lambda: locked() == 0)
+            _until(lambda: "bbj_work_pending 0.0" in httpx.get(f"{url}/metrics").text)
+        assert call(url, query="window").status_code == 200
+        row = watcher.execute("select count(*) from pg_stat_activity where datname = current_database()").fetchone()
+        assert row is not None
+        assert row[0] <= 2 + 2
+
+
+def _leave(url: str, path: str, when: Callable[[], bool]) -> None:
+    """Send a whole request, wait until ``when`` is true, and hang up."""
     arguments = '{"query": "second"}'
     tool = (
         '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_bbj_knowledge","arguments":' + arguments + "}}"
@@ -189,7 +248,7 @@ def _leave(url: str, path: str) -> None:
             f"Accept: application/json, text/event-stream\r\nContent-Length: {len(body)}\r\n\r\n"
         )
         client.sendall((head + body).encode())
-        _until(lambda: "bbj_work_pending 2.0" in httpx.get(f"{url}/metrics").text)
+        _until(when)
 
 
 def test_a_bug_is_a_500_without_its_cause(small: Database, settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
