@@ -80,7 +80,7 @@ def build_definitions(
         refresh_jobs.append(job)
         schedules += build_schedules(job=job, instances=instances)
         if watched_instances(instances):
-            sensors.append(build_export_sensor(kind=kind, job=job, instances=instances))
+            sensors.append(build_export_sensor(kind=kind, job=job, instances=instances, seconds=settings.watch_seconds))
     assets += build_corpus_assets(kinds=list(source_kinds()), retry_policy=retry_policy(max_retries), now=now)
     sensors.append(build_request_sensor(platform=shared, jobs=refresh_jobs, instances=configured))
     evaluation, evaluation_job = build_evaluation(
