@@ -98,6 +98,13 @@ class Settings(BaseSettings):
     )
     ollama_url: str = Field(default="http://127.0.0.1:11434", pattern=r"^https?://", description="Where that server answers.")
     embedding_batch: int = Field(default=32, ge=1, le=4096, description="Texts in one call of the embedding model.")
+    watch_seconds: int = Field(
+        default=30,
+        ge=1,
+        le=86400,
+        description="Seconds between two looks at the exports that lie in a folder, archive or object store; one without a "
+        "marker counts as complete when two looks saw the same. Below 5, what the daemon manages.",
+    )
     webhook_secret: SecretStr | None = Field(
         default=None, min_length=16, description="Secret that signs refresh requests to the REST service; unset refuses them."
     )

@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 _TICK_SECONDS = 60
 _RECENT_RUNS = 25
 """Runs of a partition that are looked through for its kind's; other kinds may have an instance of the same name."""
+_STALE = "stale"
+"""The cause of an alert about an instance that no refresh reaches."""
 _PARTITION = "dagster/partition"
 _ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE]
 
@@ -63,7 +65,8 @@ def build_alert_sensor(
         lines: list[str] = []
         after: Told = {}
         for subject, problems in found.items():
-            kept = _tell(subject, problems, told.get(subject, {}), channels, ui_url, lines)
+            known = told.get(subject, {})
+            kept = _tell(subject, _worth_telling(problems, known), known, channels, ui_url, lines)
             if kept:
                 after[subject] = kept
         broken = ", ".join(after) or "nothing"
@@ -76,6 +79,12 @@ def build_alert_sensor(
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Tells once what broke and once that it recovered: failed runs and checks, stale instances.",
     )
+
+
+def _worth_telling(problems: Sequence[Problem], told: Mapping[str, list[str]]) -> Sequence[Problem]:
+    """Leave out that an instance became stale when people know why: its runs fail. What was told stays until it is over."""
+    others = [problem for problem in problems if problem.cause != _STALE]
+    return problems if _STALE in told or not others else others
 
 
 def _tell(
@@ -127,7 +136,7 @@ def _instance_problems(instance: dg.DagsterInstance, item: ConfiguredInstance, n
     fresh, description = verdict(item, last_published(instance, item.ref), now)
     if not fresh:
         what, _, remedy = description.partition(" Remedy: ")
-        yield Problem("stale", what, remedy)
+        yield Problem(_STALE, what, remedy)
 
 
 def _job_problems(instance: dg.DagsterInstance, name: str) -> Iterator[Problem]:

@@ -79,7 +79,7 @@ def build_definitions(
         refresh_jobs.append(job)
         schedules += build_schedules(job=job, instances=instances)
         if watched_instances(instances):
-            sensors.append(build_export_sensor(kind=kind, job=job, instances=instances))
+            sensors.append(build_export_sensor(kind=kind, job=job, instances=instances, seconds=settings.watch_seconds))
     assets += build_corpus_assets(kinds=list(source_kinds()), max_retries=max_retries, now=now)
     sensors.append(build_request_sensor(platform=shared, jobs=refresh_jobs, instances=configured))
     evaluation, evaluation_job = build_evaluation(kinds=list(source_kinds()), roll_back=roll_back_to, max_retries=max_retries)

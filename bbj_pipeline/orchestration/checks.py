@@ -118,7 +118,10 @@ def build_source_checks(
     def embeddings_checks(
         context: dg.AssetCheckExecutionContext, platform: dg.ResourceParam[Platform]
     ) -> Iterator[dg.AssetCheckResult]:
-        yield from _judged(platform.store, InstanceRef(kind, context.partition_key), EMBEDDINGS, [], judge_vectors)
+        ref = InstanceRef(kind, context.partition_key)
+        with judging(context, EMBEDDINGS):
+            findings = _judged(platform.store, ref, EMBEDDINGS, [], judge_vectors)
+        yield from _results(ref, EMBEDDINGS, findings)
 
     return [parsed_topics_checks, tagged_docs_checks, chunks_checks, embeddings_checks]
 

@@ -99,7 +99,8 @@ def build_freshness_sensor(*, instances: Sequence[ConfiguredInstance], now: Now)
         for event in events:
             (stale.discard if event.passed else stale.add)(f"{event.asset_key.path[0]}/{event.partition}")
         skip = f"stale: {', '.join(sorted(stale))}" if stale else "every instance is fresh"
-        return dg.SensorResult(asset_events=events, cursor=" ".join(sorted(stale)), skip_reason=skip)
+        # Never empty: Dagster takes an empty cursor for none given, and keeps the one before.
+        return dg.SensorResult(asset_events=events, cursor=" ".join(["stale:", *sorted(stale)]), skip_reason=skip)
 
     return dg.SensorDefinition(
         name="freshness_sensor",

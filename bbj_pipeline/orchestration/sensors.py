@@ -13,7 +13,7 @@ from dataclasses import asdict
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
-from bbj_pipeline.orchestration.watching import TICK_SECONDS, Clock, Request, Watched, process_clock, watch
+from bbj_pipeline.orchestration.watching import Clock, Request, Watched, process_clock, watch
 from bbj_pipeline.sources.config import ConfiguredInstance
 
 __all__ = ["build_export_sensor", "watched_instances"]
@@ -29,9 +29,13 @@ def build_export_sensor(
     kind: str,
     job: UnresolvedAssetJobDefinition,
     instances: Sequence[ConfiguredInstance],
+    seconds: int,
     clock: Clock = process_clock,
 ) -> dg.SensorDefinition:
-    """Build the sensor that requests a refresh of an instance when new export content is complete at its path."""
+    """Build the sensor that requests a refresh of an instance when new export content is complete at its path.
+
+    It looks every ``seconds``; the daemon looks after its sensors every 5.
+    """
     watched = watched_instances(instances)
 
     def evaluate(context: dg.SensorEvaluationContext) -> dg.SensorResult:
@@ -62,7 +66,7 @@ def build_export_sensor(
         name=f"{kind}_export_sensor",
         job=job,
         evaluation_fn=evaluate,
-        minimum_interval_seconds=TICK_SECONDS,
+        minimum_interval_seconds=seconds,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=f"Requests a refresh when a new {kind} export has been copied in completely.",
     )

@@ -19,15 +19,14 @@ from bbj_pipeline.orchestration.marked_export import waits_for
 from bbj_pipeline.sources.change_tokens import Look, content_digest, look_at
 from bbj_pipeline.sources.config import ConfiguredInstance
 
-__all__ = ["MAX_ATTEMPTS", "RETRY_TICKS", "TICK_SECONDS", "Clock", "Moment", "Request", "Watched", "process_clock", "watch"]
+__all__ = ["MAX_ATTEMPTS", "RETRY_SECONDS", "Clock", "Moment", "Request", "Watched", "process_clock", "watch"]
 
-TICK_SECONDS = 30
 MAX_ATTEMPTS = 3
 """Runs of one content at most; after that the nightly run goes on trying."""
-RETRY_TICKS = 20
-"""Ticks before a failed content is requested again, doubled each time: 10 and 20 minutes."""
-_LOST_TICKS = 10
-"""Ticks after which a requested run that nobody has seen is requested again, under the same key."""
+RETRY_SECONDS = 600.0
+"""Time before a failed content is requested again, doubled each time: 10 and 20 minutes."""
+_LOST_SECONDS = 300.0
+"""Time after which a requested run that nobody has seen is requested again, under the same key."""
 _RUN_KEY = "dagster/run_key"
 _PROCESS = uuid.uuid4().hex
 
@@ -69,8 +68,8 @@ class Watched:
     number: int = 0
     """How many contents were requested: a content that comes back after another one is a new request."""
     attempt: int = 0
-    waiting: int = 0
-    """Ticks since the run was requested, or since it failed."""
+    waiting: float = 0.0
+    """Seconds since the run was requested, or since it failed."""
     followed: bool = False
     """Whether the end of the requested run is still awaited."""
     failed: bool = False
@@ -108,7 +107,7 @@ def watch(
         if content != before.requested:
             return _request(item, _first_attempt(seen, state, content))
         seen = replace(seen, settled=state)
-    return _follow(item, seen, instance)
+    return _follow(item, seen, elapsed, instance)
 
 
 def _complete(look: Look, before: Watched, rested: float, marker: str | None, quiet_seconds: float) -> str | None:
@@ -141,25 +140,27 @@ def _key(item: ConfiguredInstance, state: Watched) -> str:
     return f"{item.ref}:{state.number}:{state.requested}{again}"
 
 
-def _follow(item: ConfiguredInstance, seen: Watched, instance: dg.DagsterInstance) -> tuple[Watched, Request | None]:
+def _follow(
+    item: ConfiguredInstance, seen: Watched, elapsed: float, instance: dg.DagsterInstance
+) -> tuple[Watched, Request | None]:
     """Look how the requested run went; one that failed for want of something outside is requested again after a while."""
     if seen.failed:
-        waited = replace(seen, waiting=seen.waiting + 1)
-        if waited.waiting < RETRY_TICKS * 2 ** (seen.attempt - 1):
+        waited = replace(seen, waiting=seen.waiting + elapsed)
+        if waited.waiting < RETRY_SECONDS * 2 ** (seen.attempt - 1):
             return waited, None
-        return _request(item, replace(waited, attempt=seen.attempt + 1, waiting=0, followed=True, failed=False))
+        return _request(item, replace(waited, attempt=seen.attempt + 1, waiting=0.0, followed=True, failed=False))
     if not seen.followed:
         return seen, None
     runs = instance.get_runs(dg.RunsFilter(tags={_RUN_KEY: _key(item, seen)}), limit=1)
     if not runs:
-        lost = replace(seen, waiting=(seen.waiting + 1) % _LOST_TICKS)
-        return _request(item, lost) if lost.waiting == 0 else (lost, None)
+        waited = replace(seen, waiting=seen.waiting + elapsed)
+        return (waited, None) if waited.waiting < _LOST_SECONDS else _request(item, replace(waited, waiting=0.0))
     if not runs[0].is_finished:
-        return replace(seen, waiting=0), None
+        return replace(seen, waiting=0.0), None
     if waits_for(runs[0]) is not None:  # it found the next copy begun: that one's marker will be a new state
-        return replace(seen, requested=None, waiting=0, followed=False), None
+        return replace(seen, requested=None, waiting=0.0, followed=False), None
     again = seen.attempt < MAX_ATTEMPTS and _worth_retrying(instance, runs[0])
-    return replace(seen, waiting=0, followed=False, failed=again), None
+    return replace(seen, waiting=0.0, followed=False, failed=again), None
 
 
 def _worth_retrying(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:

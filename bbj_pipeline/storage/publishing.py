@@ -1,7 +1,7 @@
 """Publishes an instance: one transaction after which readers see its new chunks, or, if anything fails, its old ones.
 
-Rows are read once; only those that changed are written. What a row holds is decided in ``rows``, which space is served in ``spaces``; this module
-compares, copies, deletes within the deletion guard, and records the publication.
+Rows are read once; only those that changed are written. What a row holds is decided in ``rows``, which space is served in
+``spaces``; this module compares, copies, deletes within the deletion guard, and records the publication.
 """
 
 from __future__ import annotations

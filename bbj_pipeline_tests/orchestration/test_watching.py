@@ -17,13 +17,15 @@ from bbj_pipeline.errors import PipelineError, RejectedInput, SourceUnavailable
 from bbj_pipeline.orchestration.failures import classified
 from bbj_pipeline.orchestration.jobs import build_refresh_job
 from bbj_pipeline.orchestration.sensors import build_export_sensor
-from bbj_pipeline.orchestration.watching import MAX_ATTEMPTS, RETRY_TICKS, Moment
+from bbj_pipeline.orchestration.watching import MAX_ATTEMPTS, RETRY_SECONDS, Moment
 from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.sources.change_tokens import content_digest, look_at
 from bbj_pipeline.sources.config import ConfiguredInstance, load_sources
 from bbj_pipeline.sources.flare import SOURCE
 from bbj_pipeline.sources.flare.options import FlareOptions
 
+TICK_SECONDS = 30
+RETRY_TICKS = int(RETRY_SECONDS) // TICK_SECONDS
 PAGE = "<html><body><p>{}</p></body></html>"
 
 
@@ -42,7 +44,7 @@ class Watch:
     further: list[ConfiguredInstance] = field(default_factory=list)
     """Instances beside those of the file."""
 
-    def tick(self, *, seconds: float = 30.0) -> list[str]:
+    def tick(self, *, seconds: float = TICK_SECONDS) -> list[str]:
         """Evaluate once, ``seconds`` after the tick before; return the requested instances."""
         self.now = Moment(self.now.process, self.now.seconds + seconds)
         (self.folder / "sources.yaml").write_text(self.sources, encoding="utf-8")
@@ -60,7 +62,9 @@ class Watch:
                     raise self.error
 
         job = build_refresh_job(source=source, instances=instances)
-        sensor = build_export_sensor(kind=source.kind, job=job, instances=instances, clock=lambda: self.now)
+        sensor = build_export_sensor(
+            kind=source.kind, job=job, instances=instances, seconds=TICK_SECONDS, clock=lambda: self.now
+        )
         self.definitions = dg.Definitions([raw_export], jobs=[job], sensors=[sensor])
         repository = self.definitions.get_repository_def()
         with dg.build_sensor_context(self.instance, self.cursor, repository_def=repository) as context:
