@@ -63,9 +63,14 @@ def run(config: Path | None, sources: tuple[str, ...], approved: tuple[str, ...]
 def run_instances(
     settings: Settings, refs: Sequence[InstanceRef], *, verbose: bool = False, approve_deletions: Collection[InstanceRef] = ()
 ) -> Iterator[InstanceReport]:
-    """Run instances through Dagster with one database and one model, and yield a report for each."""
+    """Run instances through Dagster with one database and one model, and yield a report for each.
+
+    When something was published, the links between documents follow: a search shows the modern way beside the legacy one from
+    the first run on, and does not wait for the nightly reports.
+    """
     from bbj_pipeline.cli.progress import embedding_bar
     from bbj_pipeline.orchestration.build import build_definitions
+    from bbj_pipeline.orchestration.corpus import MODERNISATION_LINKS, make_reports
     from bbj_pipeline.orchestration.home import dagster_instance
     from bbj_pipeline.orchestration.platform import Platform
     from bbj_pipeline.orchestration.refresh import refresh
@@ -78,14 +83,20 @@ def run_instances(
         # The person at the terminal retries; waiting between attempts is for the night.
         definitions = build_definitions(settings, platform=platform, max_retries=0)
         level = "INFO" if verbose else "CRITICAL"
-        yield from refresh(
+        published = False
+        for report in refresh(
             definitions,
             instance,
             refs,
             log_level=level,
             approve_deletions=approve_deletions,
             tell=partial(click.echo, err=True),
-        )
+        ):
+            published = published or report.status == "published"
+            yield report
+        failure = make_reports(definitions, instance, log_level=level, only=[MODERNISATION_LINKS]) if published else None
+        if failure is not None:
+            click.echo(f"warning: the links between documents are those of the last report ({failure})", err=True)
 
 
 def render(report: InstanceReport) -> str:

@@ -22,7 +22,7 @@ from bbj_pipeline.orchestration.presentation.plots import as_markdown, health_sh
 from bbj_pipeline.orchestration.stage_names import PGVECTOR_TABLE
 from bbj_pipeline.orchestration.steps.corpus import Report, report_duplicates, report_health, report_links
 
-__all__ = ["CORPUS_ASSETS", "CORPUS_GROUP", "build_corpus_assets", "build_corpus_job", "make_reports"]
+__all__ = ["CORPUS_ASSETS", "CORPUS_GROUP", "MODERNISATION_LINKS", "build_corpus_assets", "build_corpus_job", "make_reports"]
 
 CORPUS_GROUP = "corpus"
 MODERNISATION_LINKS, NEAR_DUPLICATES, HEALTH_REPORT = "modernisation_links", "near_duplicates", "health_report"
@@ -86,12 +86,15 @@ def build_corpus_job() -> UnresolvedAssetJobDefinition:
     )
 
 
-def make_reports(definitions: dg.Definitions, instance: dg.DagsterInstance, *, log_level: str) -> str | None:
-    """Run the job in this process; return ``None``, or in a person's words what failed."""
+def make_reports(
+    definitions: dg.Definitions, instance: dg.DagsterInstance, *, log_level: str, only: Sequence[str] = CORPUS_ASSETS
+) -> str | None:
+    """Run the job, or its assets ``only``, in this process; return ``None``, or in a person's words what failed."""
     close_dead_runs(instance)
     run_id = make_new_run_id()
     result = definitions.resolve_job_def(CORPUS_JOB).execute_in_process(
         instance=instance,
+        asset_selection=[dg.AssetKey([CORPUS_GROUP, name]) for name in only],
         raise_on_error=False,
         run_config={"loggers": {"console": {"config": {"log_level": log_level}}}},
         run_id=run_id,

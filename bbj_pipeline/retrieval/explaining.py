@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from bbj_pipeline.records import Generation
-from bbj_pipeline.retrieval.contract import Candidate, Reranker, Reranking
+from bbj_pipeline.retrieval.contract import Candidate, DocumentLink, Reranker, Reranking
 from bbj_pipeline.retrieval.legs import Ranked
 from bbj_pipeline.retrieval.relations import Copies
 
@@ -21,7 +21,8 @@ T = TypeVar("T")
 class Found:
     """What the database gave for one query; ``fused`` are scores by id, best first, ``chunks`` counts all that are served.
 
-    ``candidates`` are the shortlist, the only ones whose texts were read; ``copies`` are known among them.
+    ``candidates`` are the shortlist, the only ones whose texts were read; ``copies`` are known among them, ``links`` of their
+    documents by chunk id.
     """
 
     chunks: int
@@ -31,6 +32,7 @@ class Found:
     generations: Mapping[str, Sequence[Generation]]
     candidates: Mapping[str, Candidate]
     copies: Copies
+    links: Mapping[str, tuple[DocumentLink, ...]]
 
     @property
     def frequencies(self) -> Mapping[str, int]:
@@ -53,8 +55,11 @@ class Clock:
         return result
 
 
-def explain_hit(found: Found, identity: str, relevance: float, generation: int) -> dict[str, Any]:
-    """Return rank and score in each leg (null where it is not), the fused score, the relevance scored, the generation score."""
+def explain_hit(found: Found, identity: str, relevance: float, generation: int, old: str | None) -> dict[str, Any]:
+    """Return rank and score in each leg (null where it is not), the fused score, the relevance scored, the generation score.
+
+    ``old`` is the chunk of a superseded document that the relevance comes from, if it does.
+    """
     ranks = {name: leg.places.get(identity) for name, leg in (("dense", found.dense), ("lexical", found.lexical))}
     places = {name: None if place is None else {"rank": place[0], "score": round(place[1], 6)} for name, place in ranks.items()}
     return {
@@ -62,6 +67,7 @@ def explain_hit(found: Found, identity: str, relevance: float, generation: int) 
         "fused": round(found.fused[identity], 6),
         "relevance": round(relevance, 6),
         "generation_score": generation,
+        **({} if old is None else {"in_place_of": old}),
     }
 
 

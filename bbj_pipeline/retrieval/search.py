@@ -25,6 +25,7 @@ from bbj_pipeline.retrieval.relations import Copies, find_copies, find_links
 from bbj_pipeline.retrieval.request import SearchRequest
 from bbj_pipeline.retrieval.reranking import rerank
 from bbj_pipeline.retrieval.selection import balanced, collapsed, numbered, within_budget
+from bbj_pipeline.retrieval.succession import inherited, with_counterpart
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.stages.contract import Embedder, Vector
 from bbj_pipeline.storage.database import Connection, Database
@@ -149,15 +150,17 @@ class Searcher:
 
         space, found = self._database.read(find, timeout=self._config.timeout)
         # A reranker takes its time: the connection is back in the pool by now.
-        hits = self._hits(request, found, clock)
+        hits, pairs = self._hits(request, found, clock)
         sure = self._confidence(request, found, hits)
         if request.confident and sure < self._config.confidence_floor:
             hits = []
         hits, reranking = self._reranked(request, collapsed(hits, found.copies.groups, found.copies.preferred), clock)
-        chosen = self._chosen(request, hits)
-        if chosen:
+        chosen = [
+            dataclasses.replace(hit, links=found.links.get(hit.chunk.id, ())) for hit in self._chosen(request, hits, pairs)
+        ]
+        if chosen and request.neighbours:
             chosen = self._database.read(
-                lambda connection: _with_surroundings(connection, space, chosen, request.neighbours),
+                lambda connection: _with_neighbours(connection, space, chosen, request.neighbours),
                 timeout=self._config.timeout,
             )
         told = explain_search(found, clock, reranking, self._reranker) if explain else None
@@ -187,7 +190,8 @@ class Searcher:
         passages = clock.time("fetch", lambda: fetch_passages(connection, space, short))
         candidates = {identity: Candidate(identity, *values) for identity, values in passages.items()}
         copies = clock.time("copies", lambda: self._copies(connection, space, list(candidates.values())))
-        return Found(among.chunks, dense, lexical, dict(fused), generations, candidates, copies)
+        links = clock.time("links", lambda: find_links(connection, space, list(candidates.values())))
+        return Found(among.chunks, dense, lexical, dict(fused), generations, candidates, copies, links)
 
     def _copies(self, connection: Connection, space: Space, chunks: Sequence[Candidate]) -> Copies:
         return find_copies(connection, space, chunks) if self._groups is None else Copies(self._groups(chunks))
@@ -206,17 +210,24 @@ class Searcher:
         score = generation_score(labels, request.generation)
         return adjusted(relevance, score, weight=weight), score
 
-    def _hits(self, request: SearchRequest, found: Found, clock: Clock) -> list[SearchHit]:
-        """All results by fused score, wording and generation, best first; equal scores in order of id."""
+    def _hits(self, request: SearchRequest, found: Found, clock: Clock) -> tuple[list[SearchHit], list[tuple[str, str]]]:
+        """All results by fused score, wording, succession and generation, best first; equal scores in order of id.
+
+        Also the pairs of a legacy chunk and the one that is relevant in its stead, by id, the best first.
+        """
         wording = Wording(request.query, found.frequencies, found.chunks)
-        relevance = clock.time("wording", lambda: {name: self._raised(wording, found, name) for name in found.candidates})
+        most = 1 + self._config.phrase_bonus + self._config.identifier_bonus
+        plain = {identity: found.fused[identity] / most for identity in found.candidates}
+        own = clock.time("wording", lambda: {name: score * self._gain(wording, found, name) for name, score in plain.items()})
+        raised = inherited(own, plain, found.candidates, found.links)
         hits = []
-        for identity, value in relevance.items():
-            chunk = found.candidates[identity]
-            score, generation = self._adjusted(request, value, chunk.generations)
-            explain = explain_hit(found, identity, value, generation) if request.explain else None
+        for identity, chunk in found.candidates.items():
+            old, relevance = raised.get(identity, (None, own[identity]))
+            score, generation = self._adjusted(request, relevance, chunk.generations)
+            explain = explain_hit(found, identity, relevance, generation, old) if request.explain else None
             hits.append(SearchHit(0, round(score, 6), chunk, explain=explain))
-        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
+        pairs = sorted(((old, new) for new, (old, _) in raised.items()), key=lambda pair: (-plain[pair[0]], pair))
+        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id)), pairs
 
     def _reranked(self, request: SearchRequest, hits: list[SearchHit], clock: Clock) -> tuple[list[SearchHit], Reranking]:
         """Stage 4, over what would be returned without it: a hint has brought its generation forward, copies are folded."""
@@ -242,33 +253,26 @@ class Searcher:
             ),
         )
 
-    def _raised(self, wording: Wording, found: Found, identity: str) -> float:
+    def _gain(self, wording: Wording, found: Found, identity: str) -> float:
         text = found.candidates[identity].text
         phrase = self._config.phrase_bonus if wording.has_phrase(text) else 0.0
         identifier = self._config.identifier_bonus if wording.has_identifier(text) else 0.0
-        most = 1 + self._config.phrase_bonus + self._config.identifier_bonus
-        return found.fused[identity] * (1 + phrase + identifier) / most
+        return 1 + phrase + identifier
 
     def _confidence(self, request: SearchRequest, found: Found, hits: Sequence[SearchHit]) -> float:
         similarity = found.dense.items[0][1] if found.dense.items else 0.0
         passages = [hit.chunk.text for hit in hits[:JUDGED]]
         return confidence(request.query, passages, similarity, found.frequencies, found.chunks)
 
-    def _chosen(self, request: SearchRequest, hits: Sequence[SearchHit]) -> list[SearchHit]:
+    def _chosen(self, request: SearchRequest, hits: Sequence[SearchHit], pairs: Sequence[tuple[str, str]]) -> list[SearchHit]:
         config = self._config
         chosen = balanced(hits, request.limit, per_document=config.per_document, kind_share=config.kind_share)
-        return within_budget(chosen, request.token_budget)
+        return within_budget(with_counterpart(chosen, hits, pairs, request.limit), request.token_budget)
 
 
-def _with_surroundings(connection: Connection, space: Space, hits: list[SearchHit], neighbours: int) -> list[SearchHit]:
-    """Give each hit the links of its document and, if wanted, the chunks around it."""
-    links = find_links(connection, space, [hit.chunk for hit in hits])
-    around = fetch_neighbours(connection, space, [hit.chunk.id for hit in hits], neighbours) if neighbours else {}
+def _with_neighbours(connection: Connection, space: Space, hits: list[SearchHit], neighbours: int) -> list[SearchHit]:
+    """Give each hit the chunks around it."""
+    around = fetch_neighbours(connection, space, [hit.chunk.id for hit in hits], neighbours)
     return [
-        dataclasses.replace(
-            hit,
-            links=links.get(hit.chunk.id, ()),
-            neighbours=tuple(Candidate(*near) for near in around.get(hit.chunk.id, ())),
-        )
-        for hit in hits
+        dataclasses.replace(hit, neighbours=tuple(Candidate(*near) for near in around.get(hit.chunk.id, ()))) for hit in hits
     ]
