@@ -65,8 +65,9 @@ bench-search: $(STAMP) ## rows, recall and milliseconds of searches in 51,134 ch
 bench-load: $(STAMP) ## publishing 5,000 and 51,134 chunks beside a bare COPY and index build, and what 50 edits cost in each
 	$(BIN)/python -m benchmarks.load
 
-bench-incremental: $(STAMP) ## 51,134 generated chunks through the whole pipeline, then one refresh for each kind of change; minutes
-	$(BIN)/python -m benchmarks.incremental
+bench-incremental: $(STAMP) ## an unchanged export beside hashing; 51,134 generated chunks (CORPORA=sources.yaml: and these), then each kind of change
+	$(BIN)/python -m benchmarks.unchanged
+	$(BIN)/python -m benchmarks.incremental $(if $(CORPORA),--corpora $(CORPORA))
 
 bench-ablation: $(STAMP) ## judged queries (JUDGED=file.jsonl, or the configured ones) over what is published: what each part of a search adds
 	$(BIN)/bbj-pipeline eval $(if $(JUDGED),--judged $(JUDGED)) --ablations --grid

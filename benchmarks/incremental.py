@@ -27,35 +27,22 @@ from pathlib import Path
 import dagster as dg
 import numpy as np
 import psutil
-import yaml
 
 from bbj_pipeline.models import load_embedder
 from bbj_pipeline.orchestration.build import build_definitions
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.refresh import InstanceReport, refresh
-from bbj_pipeline.orchestration.stage_names import CHUNKS, STAGES
-from bbj_pipeline.orchestration.steps.embed import embed_chunks
-from bbj_pipeline.orchestration.steps.export import export_raw
-from bbj_pipeline.orchestration.steps.publish import publish_chunks
-from bbj_pipeline.orchestration.steps.transform import chunk_docs, parse_raw, tag_topics
-from bbj_pipeline.orchestration.steps.workplace import StepResult, Workplace
+from bbj_pipeline.orchestration.stage_names import CHUNKS
 from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.sources.config import load_sources
 from bbj_pipeline.stages.contract import Embedder, Tokenizer, Vector, Vectors
 from bbj_pipeline.storage.database import Database
-from bbj_pipeline.storage.embedding_cache import DatabaseEmbeddingCache
-from bbj_pipeline.storage.stage_files import StageFile
-from benchmarks.generate import generate
 from benchmarks.large import CENTRES, SHARES
 from benchmarks.memory import peak
 from benchmarks.search import Server
+from benchmarks.unchanged import beside, hash_files, raw_files, unchanged_stages, write_exports
 
-CHUNKS_A_DOCUMENT = {
-    "flare": 2.96, "wordpress": 2.86, "web_crawl": 2.86, "mdx": 1.0, "javadoc": 12.45, "bbj_source": 2.02, "pdf": 4.0,
-}  # fmt: skip
-"""What the chunker makes of a generated document of each kind; measured on 100 of each."""
-ROUNDS = 3
 HEADER = """
 | refresh of all instances after | instances | documents parsed / reused / deleted | chunks cut / copied \
 | embedded computed / reused | rows inserted / updated / deleted / unchanged \
@@ -103,41 +90,6 @@ class OtherChunker(Platform):
     @cached_property
     def tokenizer(self) -> Tokenizer:
         return Renamed(super().tokenizer)
-
-
-def write_exports(folder: Path, chunks: int, corpora: Path | None) -> int:
-    """Write exports of all kinds that give about ``chunks`` chunks in the blueprint's proportions, and their sources.yaml.
-
-    The instances of ``corpora`` stand in it too, where they lie. Returns how many documents were written.
-    """
-    documents = 0
-    sources: dict[str, dict[str, dict[str, object]]] = yaml.safe_load(corpora.read_text("utf-8")) if corpora else {}
-    for instances in sources.values():
-        for options in instances.values():
-            options["path"] = str((corpora or folder).parent.resolve() / str(options["path"]))
-    for kind, share in SHARES.items():
-        count = max(1, round(chunks * share / sum(SHARES.values()) / CHUNKS_A_DOCUMENT[kind]))
-        documents += count
-        path = generate(kind, folder / kind, count)
-        sources.setdefault(kind, {})["made"] = {"path": str(path), "min_tag_coverage": 0}
-    (folder / "sources.yaml").write_text(yaml.safe_dump(sources), encoding="utf-8")
-    return documents
-
-
-def raw_files(settings: Settings) -> list[Path]:
-    """All files of all instances, those included that no export reads: they are few."""
-    roots = (item.options.path for item in load_sources(settings.sources_file))
-    return [path for root in roots if root is not None for path in sorted(root.rglob("*")) if path.is_file()]
-
-
-def hash_files(paths: Sequence[Path]) -> int:
-    """Read and hash every file; return their bytes."""
-    size = 0
-    for path in paths:
-        content = path.read_bytes()
-        hashlib.sha256(content).hexdigest()
-        size += len(content)
-    return size
 
 
 class Bench:
@@ -200,56 +152,16 @@ def reset_peak() -> None:
         print("the peak of memory cannot be reset here: it is that of the whole run", flush=True)
 
 
-def unchanged_stages(settings: Settings, platform: Platform) -> dict[str, float]:
-    """Run the steps of all instances without Dagster over an unchanged input; return the seconds of each stage."""
-    spent = dict.fromkeys(STAGES, 0.0)
-    cache = DatabaseEmbeddingCache(platform.database)
-    for item in load_sources(settings.sources_file):
-        at = Workplace(item, platform.store, "unchanged")
-        begun = time.perf_counter()
-        files: list[StageFile] = []
-        steps: list[Callable[[], StepResult]] = [
-            lambda at=at: export_raw(at),  # type: ignore[misc]
-            lambda at=at, files=files: parse_raw(at, files[-1]),  # type: ignore[misc]
-            lambda at=at, files=files: tag_topics(at, files[-1]),  # type: ignore[misc]
-            lambda at=at, files=files: chunk_docs(at, files[-1], platform.tokenizer),  # type: ignore[misc]
-            lambda at=at, files=files: embed_chunks(at, files[-1], platform.embedder, cache, batch=32),  # type: ignore[misc]
-        ]
-        for stage, step in zip(STAGES[:-1], steps, strict=True):
-            output = step().output
-            assert isinstance(output, StageFile), f"{item.ref} {stage} is not unchanged"
-            files.append(output)
-            begun, before = time.perf_counter(), begun
-            spent[stage] += begun - before
-        outcome = publish_chunks(at, files[-2], files[-1], platform.database, platform.embedder)
-        assert outcome.status == "unchanged"
-        spent[STAGES[-1]] += time.perf_counter() - begun
-    return spent
-
-
 def compare(bench: Bench, platform: Platform) -> None:
-    """Print an unchanged refresh beside hashing the raw files: best of the rounds, wall clock and processor."""
+    """Print an unchanged refresh beside hashing the raw files, and the seconds of its stages."""
     paths = raw_files(bench.settings)
-    size = hash_files(paths)
     works: dict[str, Callable[[], object]] = {
         "SHA-256 of the raw files": lambda: hash_files(paths),
         "the six stages, without Dagster": lambda: unchanged_stages(bench.settings, platform),
         "the same through Dagster": lambda: list(bench.refresh(platform)),
     }
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
-    for _ in range(ROUNDS):
-        for name, work in works.items():
-            server = bench.server.seconds()
-            wall, processor = time.perf_counter(), time.process_time()
-            work()
-            spent = time.perf_counter() - wall, time.process_time() - processor
-            found[name].append((spent[0], spent[1] + bench.server.seconds() - server))
-    print(f"\n{len(paths):,} raw files, {size / 1e6:.1f} MB; nothing changed; best of {ROUNDS} alternating rounds:\n")
-    print("| | seconds | times hashing | processor seconds | times hashing |\n|---|---|---|---|---|")
-    best = {name: [min(values) for values in zip(*rounds, strict=True)] for name, rounds in found.items()}
-    base = best["SHA-256 of the raw files"]
-    for name, (wall, processor) in best.items():
-        print(f"| {name} | {wall:.2f} | {wall / base[0]:.1f} | {processor:.2f} | {processor / base[1]:.1f} |")
+    print(f"\n{len(paths):,} raw files, {hash_files(paths) / 1e6:.1f} MB; nothing changed:\n")
+    beside(works, server=bench.server)
     stages = unchanged_stages(bench.settings, platform)
     print(f"\nseconds a stage: {', '.join(f'{name} {seconds:.2f}' for name, seconds in stages.items())}\n", flush=True)
 

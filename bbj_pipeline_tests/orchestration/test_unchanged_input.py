@@ -417,3 +417,19 @@ def test_a_manifest_without_a_digest_gets_one(export: Export) -> None:
     assert export.really() == 1
     export.run()
     assert export.really() == 0
+
+
+def test_a_file_that_is_only_looked_into_counts_as_it_begins(tmp_path: Path) -> None:
+    """Of a file that is no program only the first bytes decide: whether it is a tokenised one, which is a reject."""
+    root = tmp_path / "programs"
+    root.mkdir()
+    (root / "a.bbj").write_text("x=1")
+    (root / "data.bin").write_bytes(bytes(100))
+    at = of_kind("bbj_source", root, StageStore(str(tmp_path / "store")))
+    first = committed(export_raw(at)).info
+    (root / "data.bin").write_bytes(bytes(99) + b"x")
+    assert export_raw(at).info == first
+    (root / "data.bin").write_bytes(b"<<bbj>>" + bytes(93))
+    result = export_raw(at)
+    assert result.info.input_version != first.input_version
+    assert result.counts["rejected"] == 1
