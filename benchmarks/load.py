@@ -20,7 +20,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,7 +196,10 @@ def main() -> None:
                 bared = " | ".join(f"{second:.1f}" for second in seconds)
                 times = ", ".join(f"{published / second:.2f}" for second in seconds)
             changes = grown(database, corpus, server, asked.edits)
-        print(f"| {count:,} | {published:.1f} | {bared} | {times} | {changes} | {space} | {memory:.0f}, {peak():.0f} |", flush=True)
+        print(
+            f"| {count:,} | {published:.1f} | {bared} | {times} | {changes} | {space} | {memory:.0f}, {peak():.0f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def build_operator_jobs() -> list[dg.JobDefinition]:
 
     @dg.job(name="prune", executor_def=dg.in_process_executor)
     def prune_job() -> None:
-        """Remove history, unused vectors and raw bytes beyond what the settings keep, and removed instances that the config names.
+        """Remove history, vectors and raw bytes beyond what the settings keep, and removed instances that the config names.
 
         What is served is not touched, except an instance that is named and no longer configured.
         """

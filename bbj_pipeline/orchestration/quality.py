@@ -1,4 +1,4 @@
-"""What is expected of a stage file before anything is published: of rejects, tags and vectors, as expectations over small frames.
+"""What is expected of a stage file before anything is published: of rejects, tags and vectors, as expectations over frames.
 
 Pure functions of a stage file and its limits, free of Dagster; ``checks`` makes asset checks of them, ``chunk_quality`` holds
 those of chunks. One row of a frame is a document; Great Expectations judges a stage's expectations at once.
@@ -145,10 +145,14 @@ def judge_vectors(file: StageFile) -> dict[str, Finding]:
             Judged(
                 "vectors_usable",
                 [all_true("every chunk has a usable vector", "usable")],
-                remedy=f"look at the text of {', '.join(keys[:3])}: these documents are served as they were before, or not at all,"
-                " and every refresh tries them again; when there are many, run `bbj-pipeline doctor`",
+                remedy=f"look at the text of {', '.join(keys[:3])}: these documents are served as before, or not at all, and"
+                " every refresh tries them again; when there are many, run `bbj-pipeline doctor`",
                 numbers={"chunks": len(frame), "unusable": len(unusable), "documents_left_out": len(keys)},
-                texts={"unusable_vectors": offenders(f"`{r.key}` chunk {r.ordinal}: {r.reject_reason}" for r in unusable.itertuples())},
+                texts={
+                    "unusable_vectors": offenders(
+                        f"`{r.key}` chunk {r.ordinal}: {r.reject_reason}" for r in unusable.itertuples()
+                    )
+                },
             )
         ],
     )

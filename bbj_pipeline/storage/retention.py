@@ -66,7 +66,7 @@ def prune(
     spaces: bool = False,
     dry_run: bool = False,
 ) -> list[Removal]:
-    """Remove history, vectors and raw bytes beyond ``retention``, the named ``instances``, and with ``spaces`` those nobody reads.
+    """Remove history, vectors and raw bytes beyond ``retention``, ``instances``, and with ``spaces`` those nobody reads.
 
     With ``dry_run`` nothing is removed, and what would be is returned all the same. Raises ``ConfigurationError`` for an
     instance that is still configured or was never known; nothing is removed then.
