@@ -1,6 +1,6 @@
 """Loading a corpus through a publication, beside a bare ``COPY`` and index build of the same rows; and what an edit costs.
 
-    python -m benchmarks.load [--chunks N ...] [--dimension N] [--edits N] [--only-growth]
+    python -m benchmarks.load [--chunks N ...] [--dimension N] [--edits N] [--only-load | --only-growth]
 
 Each size is loaded twice into a database of its own: by ``publish``, instance by instance with the largest first, and by
 ``COPY`` into a table of the same columns whose indexes are built afterwards, in steps that are added up:
@@ -20,7 +20,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,14 +149,14 @@ def sizes(connection: Connection) -> str:
     return " | ".join(f"{row[0]:.0f}" for row in rows if row)
 
 
-def baselines(database: Database, corpus: Corpus, server: Server, made: float) -> tuple[float, float, float]:
-    """Processor seconds of the three bare loads, narrow first."""
-    narrow = spent(server, lambda: bare(database, corpus, whole=False)) - made
+def baselines(database: Database, corpus: Corpus, server: Server, made: float) -> Iterator[tuple[str, float]]:
+    """Yield the processor seconds of the three bare loads, the narrowest first."""
+    yield "bare, narrow", spent(server, lambda: bare(database, corpus, whole=False)) - made
     same = spent(server, lambda: bare(database, corpus, whole=True)) - made
-    words = same + spent(server, lambda: postings(database))
+    yield "bare, same table", same
+    yield "bare, with words", same + spent(server, lambda: postings(database))
     with database.connection() as connection:
         connection.execute("drop table bare, bare_terms, bare_postings")
-    return narrow, same, words
 
 
 def grown(database: Database, corpus: Corpus, server: Server, edits: int) -> str:
@@ -164,8 +164,12 @@ def grown(database: Database, corpus: Corpus, server: Server, edits: int) -> str
     small = Changes(database, server, corpus, SMALL, range(SMALL_CHUNKS))
     small.put("0")
     largest, positions = next(iter(corpus.instances().items()))
-    costs = [*small.measure(edits), *Changes(database, server, corpus, largest, positions).measure(edits)]
-    return " | ".join(f"{cost:.2f}" for cost in costs)
+    beside = small.measure(edits)
+    inside = Changes(database, server, corpus, largest, positions).measure(edits)
+    return (
+        f"{edits} edits, then deletions: {beside[0]:.2f}, {beside[1]:.2f} s in an instance of {SMALL_CHUNKS} beside the others;"
+        f" {inside[0]:.2f}, {inside[1]:.2f} s in the largest, of {len(positions):,}"
+    )
 
 
 def peak() -> float:
@@ -178,28 +182,24 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, nargs="*", default=[5_000, 51_134])
     parser.add_argument("--dimension", type=int, default=384)
     parser.add_argument("--edits", type=int, default=50)
-    parser.add_argument("--only-growth", action="store_true", help="Load and edit only, without the bare loads.")
+    parser.add_argument("--only-load", action="store_true", help="Without edits and deletions.")
+    parser.add_argument("--only-growth", action="store_true", help="Without the bare loads.")
     asked = parser.parse_args()
-    print("| chunks | publish | narrow | same table | with words | times each | edits, deletions beside others"
-          " | in the largest | chunks, MB, HNSW, postings, their index | client, MB |")  # fmt: skip
     for count in asked.chunks:
         corpus = Corpus(count, asked.dimension)
         with fresh_database() as (database, server):
             made = spent(server, lambda corpus=corpus: make(corpus))  # type: ignore[misc]
             published = spent(server, lambda database=database, corpus=corpus: load(database, corpus)) - made  # type: ignore[misc]
-            memory = peak()
             with database.connection() as connection:
                 space = sizes(connection)
-            times = bared = ""
+            print(f"{count:,} chunks: published in {published:.1f} s; MB of chunks, HNSW, postings, their index: {space}")
+            print(f"  client, peak: {peak():.0f} MB", flush=True)
             if not asked.only_growth:
-                seconds = baselines(database, corpus, server, made)
-                bared = " | ".join(f"{second:.1f}" for second in seconds)
-                times = ", ".join(f"{published / second:.2f}" for second in seconds)
-            changes = grown(database, corpus, server, asked.edits)
-        print(
-            f"| {count:,} | {published:.1f} | {bared} | {times} | {changes} | {space} | {memory:.0f}, {peak():.0f} |",
-            flush=True,
-        )
+                for name, seconds in baselines(database, corpus, server, made):
+                    print(f"  {name}: {seconds:.1f} s, a publication takes {published / seconds:.2f} times as long", flush=True)
+            if not asked.only_load:
+                print("  " + grown(database, corpus, server, asked.edits))
+                print(f"  client, peak: {peak():.0f} MB", flush=True)
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ def build_operator_jobs(configured: Sequence[InstanceRef]) -> list[dg.JobDefinit
         config={"ops": {_PRUNE: {"config": {"dry_run": True, "instances": [], "spaces": False}}}},
     )
     def prune_job() -> None:
-        """Remove history, unused vectors and raw bytes beyond what the settings keep, and the removed instances in the config.
+        """Remove history, vectors and raw bytes beyond what the settings keep, and removed instances that the config names.
 
         As it stands in the launchpad it only lists what would go (`removed` in the run's output); `dry_run: false` removes it.
         What is served is not touched, except an instance that is named in `instances` and no longer configured.

@@ -145,12 +145,12 @@ def judge_vectors(file: StageFile) -> dict[str, Finding]:
             Judged(
                 "vectors_usable",
                 [all_true("every chunk has a usable vector", "usable")],
-                remedy=f"look at the text of {', '.join(keys[:3])}: these documents are served as they were before, or not"
-                " at all, and every refresh tries them again; when there are many, run `bbj-pipeline doctor`",
+                remedy=f"look at the text of {', '.join(keys[:3])}: these documents are served as before, or not at all, and"
+                " every refresh tries them again; when there are many, run `bbj-pipeline doctor`",
                 numbers={"chunks": len(frame), "unusable": len(unusable), "documents_left_out": len(keys)},
                 texts={
                     "unusable_vectors": offenders(
-                        f"`{row.key}` chunk {row.ordinal}: {row.reject_reason}" for row in unusable.itertuples()
+                        f"`{r.key}` chunk {r.ordinal}: {r.reject_reason}" for r in unusable.itertuples()
                     )
                 },
             )

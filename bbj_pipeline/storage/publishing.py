@@ -1,7 +1,7 @@
 """Publishes an instance: one transaction after which readers see its new chunks, or, if anything fails, its old ones.
 
-Rows are read once; only those that changed are written. What a row holds is decided in ``rows``, which space is served in
-``spaces``; this module compares, copies, deletes within the deletion guard, and records the publication.
+Only rows that changed are written; ``staging`` finds them. What a row holds is decided in ``rows``, which space is served in
+``spaces``; this module replaces, deletes within the deletion guard, and records the publication.
 """
 
 from __future__ import annotations
@@ -9,13 +9,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Literal
 
-from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from bbj_pipeline.errors import RejectedInput
 from bbj_pipeline.records import InstanceRef, content_hash
 from bbj_pipeline.storage.database import Connection, Database
 from bbj_pipeline.storage.diffs import Diff, select_diff
@@ -30,25 +27,15 @@ from bbj_pipeline.storage.history import (
 from bbj_pipeline.storage.lexical import settle
 from bbj_pipeline.storage.publications import lock_instance, record_current
 from bbj_pipeline.storage.queries import query
-from bbj_pipeline.storage.rows import (
-    COPIED_COLUMNS,
-    ROW_VERSION,
-    STAGED_TYPES,
-    Identity,
-    PublishRow,
-    chunk_values,
-    identify,
-    staged_values,
-)
+from bbj_pipeline.storage.rows import ROW_VERSION, PublishRow
 from bbj_pipeline.storage.spaces import Space, activate_when_complete, prepare_space
+from bbj_pipeline.storage.staging import StagedCounts, stage
 
 __all__ = ["PublishResult", "PublishRow", "publish"]
 
 GUARD_DOCUMENTS = 10
 GUARD_SHARE = 0.10
 """Deletions are withheld when more documents than the first number and more than this share would vanish (design, 5.5)."""
-BATCH = 500
-"""Rows that are compared and copied together: a megabyte or two, whatever the corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +62,6 @@ class PublishResult:
     active: bool = True
     rolled_back_to: int | None = None
     diff: Diff = field(default_factory=Diff)
-
-
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    chunks: int
-    documents: int
-    inserted: int
-    updated: int
-    served: int
-
-    @property
-    def changed(self) -> int:
-        """Rows to write."""
-        return self.inserted + self.updated
-
-    @property
-    def gone(self) -> int:
-        """Served rows that are not among the new ones."""
-        return self.served - (self.chunks - self.inserted)
 
 
 def publish(
@@ -189,7 +157,7 @@ class _Publication:
             forget_before(self.connection, self.space, self.instance, END_OF_TIME)
         publication = self._one("insert_publication", **self.record)
         assert publication is not None
-        counts = self._stage(publication[0])
+        counts = stage(self.connection, self.space, self.ref, self.rows(), publication_id=publication[0])
         # An export without a single document is an unmounted folder sooner than a source that was emptied.
         complete = self.record["complete"] and counts.documents > 0
         vanished, withheld, kept = self._vanished(complete=complete, approve=approve)
@@ -216,48 +184,6 @@ class _Publication:
         self._record(result, counts)
         return dataclasses.replace(result, active=activate_when_complete(self.connection, self.space))
 
-    def _stage(self, publication_id: int) -> _Counts:
-        """Copy what tells which rows there are, of all rows, and what is served, of those that are new or changed."""
-        for name in ("create_staging", "create_touched", "create_changed"):
-            self.connection.execute(query(name, chunks=self.space.chunks))
-        stream = self.rows()
-        first = 0
-        while batch := [(row, identify(row.chunk, self.ref)) for row in islice(stream, BATCH)]:
-            self._stage_batch(first, batch, publication_id)
-            first += len(batch)
-        duplicate = self._one("select_duplicate")
-        if duplicate is not None:
-            raise RejectedInput(
-                f"{self.ref} has {duplicate[1]} chunks with one identity in {duplicate[0]!r}",
-                remedy="number the chunks of a section from 0, each number once",
-            )
-        self.connection.execute("alter table staged add primary key (id); analyze staged, touched")
-        counts = self._one("count_staged")
-        assert counts is not None
-        return _Counts(*counts)
-
-    def _stage_batch(self, first: int, batch: list[tuple[PublishRow, Identity]], publication_id: int) -> None:
-        with self.connection.cursor() as cursor, cursor.copy(query("copy_staged")) as copy:
-            copy.set_types(STAGED_TYPES)
-            for n, (row, identity) in enumerate(batch, first):
-                copy.write_row(staged_values(n, row.chunk, identity))
-        compared = {
-            "ids": [identity.id for _, identity in batch],
-            "hashes": [identity.row_hash for _, identity in batch],
-            "doc_keys": [row.chunk.key for row, _ in batch],
-        }
-        rows = self.connection.execute(query("insert_touched_new", chunks=self.space.chunks), compared)
-        changed = {chunk_id for (chunk_id,) in rows}
-        if not changed:
-            return
-        columns = sql.SQL(", ").join(map(sql.Identifier, COPIED_COLUMNS))
-        values = {"dimension": self.space.dimension, "publication_id": publication_id}
-        with self.connection.cursor() as cursor, cursor.copy(query("copy_changed", columns=columns)) as copy:
-            copy.set_types(list(COPIED_COLUMNS.values()))
-            for row, identity in batch:
-                if identity.id in changed:
-                    copy.write_row(chunk_values(row, self.ref, identity, **values))
-
     def _vanished(self, *, complete: bool, approve: bool) -> tuple[list[str], list[str], list[str]]:
         """Return the documents to delete, those withheld (one of the two is empty), and those kept because they are broken."""
         missing = self.connection.execute(query("select_vanished_documents"), self.instance).fetchall()
@@ -268,7 +194,7 @@ class _Publication:
         too_many = len(vanished) > GUARD_DOCUMENTS and len(vanished) > GUARD_SHARE * served
         return ([], vanished, kept) if (too_many or not complete) and not approve else (vanished, [], kept)
 
-    def _touch_gone(self, counts: _Counts, staying: list[str]) -> int:
+    def _touch_gone(self, counts: StagedCounts, staying: list[str]) -> int:
         """Note which chunks are to be deleted; return how many. To find them takes a look at every chunk of the instance."""
         if not counts.gone:
             return 0
@@ -291,7 +217,7 @@ class _Publication:
             self.connection.execute(query("delete_vanished_documents"), {**self.instance, "doc_keys": vanished})
         self.connection.execute(query("upsert_documents"), self.instance)
 
-    def _record(self, result: PublishResult, counts: _Counts) -> None:
+    def _record(self, result: PublishResult, counts: StagedCounts) -> None:
         names = ("inserted", "updated", "deleted", "unchanged", "documents_deleted")
         numbers = {"chunks": counts.chunks, "documents": counts.documents, **{name: getattr(result, name) for name in names}}
         record = {"counts": Jsonb(numbers), "diff": Jsonb(result.diff.to_json()), "withheld": len(result.withheld)}
