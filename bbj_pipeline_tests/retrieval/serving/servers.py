@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from bbj_pipeline.retrieval import Searcher
+from bbj_pipeline.retrieval import Reranker, Searcher
 from bbj_pipeline.retrieval.serving import Service, create_app
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.storage.database import Database
@@ -37,9 +37,16 @@ main()
 
 
 @contextmanager
-def running(database: Database, embedder: CountingEmbedder, settings: Settings, *, any_host: bool = False) -> Iterator[str]:
+def running(
+    database: Database,
+    embedder: CountingEmbedder,
+    settings: Settings,
+    *,
+    any_host: bool = False,
+    reranker: Reranker | None = None,
+) -> Iterator[str]:
     """Serve on a free loopback port from a thread; gives the base URL."""
-    service = Service(database, embedder, Searcher(database, embedder), settings)
+    service = Service(database, embedder, Searcher(database, embedder, reranker=reranker), settings)
     app = create_app(service, settings, any_host=any_host)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, ws="none"))
     thread = threading.Thread(target=server.run, daemon=True)
