@@ -49,7 +49,7 @@ def test_the_floors_hold_with_links_between_documents(published: Published) -> N
 
 
 def test_how_do_i_create_a_window(published: Published) -> None:
-    """The blueprint's example: the hint decides which way is first, the other stands after it with its link; none: the modern."""
+    """The blueprint's example: the hint decides which way is first, the other stands after it with its link; none: modern."""
     report_links(published.settings, published.database, "test")
     searcher = Searcher(published.database, published.embedder, SearchConfig.from_settings(published.settings))
 
