@@ -9,7 +9,7 @@ STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help run test ui lint format typecheck services live bench-parse bench-chunk bench-increments bench-embed bench-search \
-	bench-load bench-incremental bench-ablation bench-serve bench-duplicates kill fuzz clean
+	bench-load bench-rerank bench-incremental bench-ablation bench-serve bench-duplicates kill fuzz clean
 
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -71,6 +71,9 @@ bench-incremental: $(STAMP) ## an unchanged export beside hashing; 51,134 genera
 
 bench-ablation: $(STAMP) ## judged queries (JUDGED=file.jsonl, or the configured ones) over what is published: what each part of a search adds
 	$(BIN)/bbj-pipeline eval $(if $(JUDGED),--judged $(JUDGED)) --ablations --grid
+
+bench-rerank: $(STAMP) ## a cross-encoder trained here on what is published: seconds, and what it adds on judged queries (JUDGED=file.jsonl); minutes
+	$(BIN)/python -m benchmarks.rerank $(if $(JUDGED),--judged $(JUDGED))
 
 bench-serve: $(STAMP) ## the REST and MCP service under load, over what is published
 	$(BIN)/python -m benchmarks.serve

@@ -134,6 +134,9 @@ class Settings(BaseSettings):
     reranker_milliseconds: int = Field(
         default=2000, ge=1, le=600_000, description="Time it has for one search; when that is not enough the fused order stays."
     )
+    confidence_floor: float = Field(
+        default=0.35, ge=0, le=1, description="Confidence that a search demands which wants nothing rather than noise."
+    )
     judged_file: Path | None = Field(
         default=None,
         description="Judged queries (JSON lines) that search is evaluated with; unset means judged.jsonl beside the sources "
@@ -169,7 +172,7 @@ class Settings(BaseSettings):
         default=False, description="Whether the text of questions may be logged, and kept for the gap report when unanswered."
     )
     gap_floor: float = Field(
-        default=0.33, ge=0, le=1, description="Confidence below which an answer is counted as weak in the gap report."
+        default=0.35, ge=0, le=1, description="Confidence below which an answer is counted as weak in the gap report."
     )
 
     @field_validator("trusted_proxies")

@@ -46,7 +46,8 @@ class CrossEncoderReranker:
         self._folder = folder
         self._wanted_dtype = dtype
         self._config = _config(folder)
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+        self._loading = threading.Lock()
 
     @cached_property
     def name(self) -> str:
@@ -82,7 +83,7 @@ class CrossEncoderReranker:
         A passage is cut to what the window leaves, the question is kept. Batches hold passages of like length, the longest
         first. Loading the weights does not count as time. Raises ``ModelError`` when the model fails.
         """
-        with self._lock:
+        with self._loading:
             model = self._model
         deadline = time.monotonic() + seconds
         if not self._lock.acquire(timeout=min(seconds, threading.TIMEOUT_MAX)):

@@ -53,7 +53,8 @@ class SearchConfig:
     ``phrase_bonus`` and ``identifier_bonus`` are the shares a chunk gains in which two neighbouring words of the question, or
     one of its identifiers, stand as they were written.
     ``rerank_candidates`` is how many of the first hits a reranker reads (the blueprint's 20), in ``rerank_seconds`` at most.
-    ``confidence_floor`` is what a confident search demands. ``per_document`` and ``kind_share`` bound how many of the hits
+    ``confidence_floor`` is what a confident search demands: the middle between what the samples' negative queries reach at most
+    (.30) and their answerable ones at least (.41). ``per_document`` and ``kind_share`` bound how many of the hits
     come from one document and one kind while others are left. ``timeout`` is in seconds, for each statement.
     """
 
@@ -68,7 +69,7 @@ class SearchConfig:
     identifier_bonus: float = 0.2
     rerank_candidates: int = 20
     rerank_seconds: float = 2.0
-    confidence_floor: float = 0.33
+    confidence_floor: float = 0.35
     per_document: int = 2
     kind_share: float = 0.8
     timeout: float = 10.0
@@ -82,6 +83,7 @@ class SearchConfig:
             dense_weight=settings.dense_weight,
             lexical_weight=settings.lexical_weight,
             rrf_k=settings.rrf_k,
+            confidence_floor=settings.confidence_floor,
             rerank_candidates=settings.reranker_candidates,
             rerank_seconds=settings.reranker_milliseconds / 1000,
         )

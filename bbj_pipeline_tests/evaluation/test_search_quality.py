@@ -15,8 +15,9 @@ from bbj_pipeline.evaluation.ablations import DEFAULT, ablation_table, answers_o
 from bbj_pipeline.evaluation.floors import below_floors, load_floors
 from bbj_pipeline.evaluation.metrics import METRICS
 from bbj_pipeline.evaluation.variants import index_ablations, without_headers, without_overlap
-from bbj_pipeline.records import InstanceRef
-from bbj_pipeline.retrieval import SearchConfig
+from bbj_pipeline.orchestration.steps.corpus import report_links
+from bbj_pipeline.records import Generation, InstanceRef
+from bbj_pipeline.retrieval import SearchConfig, Searcher
 from bbj_pipeline.settings import SAMPLES_DIR
 from bbj_pipeline.storage.readback import served_rows, unpublished
 from bbj_pipeline_tests.evaluation.conftest import Published
@@ -36,6 +37,41 @@ def test_search_reaches_its_floors(published: Published) -> None:
     assert all(reached > 0 for reached, _ in summary.reached.values())
     assert summary.negatives[0] <= 1
     assert summary.answerable[0] >= 0.95 * summary.answerable[1]
+
+
+def test_the_floors_hold_with_links_between_documents(published: Published) -> None:
+    """What supersedes a found document is raised once the links are known; the judged queries lose nothing by it."""
+    report_links(published.settings, published.database, "test")
+    config = SearchConfig.from_settings(published.settings)
+    summary = summarize(answers_of(published.database, published.embedder, config, JUDGED), floor=config.confidence_floor)
+    assert below_floors(summary, FLOORS) == []
+    assert summary.negatives[0] <= 1
+
+
+def test_how_do_i_create_a_window(published: Published) -> None:
+    """The blueprint's example: the hint decides which way is first, the other stands after it with its link; none: modern."""
+    report_links(published.settings, published.database, "test")
+    searcher = Searcher(published.database, published.embedder, SearchConfig.from_settings(published.settings))
+
+    def ask(generation: Generation | None) -> tuple[int, int]:
+        """Return the ranks of addWindow's page and the mnemonic's, each the page's best, with the links of both checked."""
+        hits = {
+            hit.chunk.key: hit for hit in reversed(searcher.search("How do I create a window?", generation=generation).hits)
+        }
+        modern = hits["bbjobjects/SysGui/bbjsysgui_addwindow.htm"]
+        legacy = hits["mnemonic/sysgui/window_mn_create_window.htm"]
+        assert "addWindow(" in modern.chunk.content
+        assert "PRINT (sysgui)'WINDOW'" in legacy.chunk.content
+        assert ("superseded_by", modern.chunk.key) in [(link.relation, link.key) for link in legacy.links]
+        assert ("supersedes", legacy.chunk.key) in [(link.relation, link.key) for link in modern.links]
+        return modern.rank, legacy.rank
+
+    modern_hints: tuple[Generation | None, ...] = ("dwc", "bbj-gui", None)
+    for generation in modern_hints:
+        modern, legacy = ask(generation)
+        assert modern == 1 < legacy, generation
+    modern, legacy = ask("vpro5")
+    assert legacy == 1 < modern
 
 
 def test_a_worse_search_falls_below_the_floors(published: Published) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from bbj_pipeline.retrieval import SearchConfig, Searcher
+from bbj_pipeline.retrieval import Reranker, SearchConfig, Searcher
 from bbj_pipeline.retrieval.serving import Service, create_app
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.storage.database import Database
@@ -50,10 +50,17 @@ main()
 
 @contextmanager
 def running(
-    database: Database, embedder: CountingEmbedder, settings: Settings, *, any_host: bool = False, timeout: float = 10
+    database: Database,
+    embedder: CountingEmbedder,
+    settings: Settings,
+    *,
+    any_host: bool = False,
+    timeout: float = 10,
+    reranker: Reranker | None = None,
 ) -> Iterator[str]:
     """Serve on a free loopback port from a thread; gives the base URL. ``timeout`` bounds a statement, in seconds."""
-    service = Service(database, embedder, Searcher(database, embedder, SearchConfig(timeout=timeout)), settings)
+    searcher = Searcher(database, embedder, SearchConfig(timeout=timeout), reranker=reranker)
+    service = Service(database, embedder, searcher, settings)
     app = create_app(service, settings, any_host=any_host)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, proxy_headers=False, ws="none"))
     thread = threading.Thread(target=server.run, daemon=True)
