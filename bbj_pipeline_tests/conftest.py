@@ -13,11 +13,15 @@ from pathlib import Path
 import hypothesis
 import pytest
 from pydantic import SecretStr
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
+from bbj_pipeline.models import load_embedder
 from bbj_pipeline.settings import Settings
 from bbj_pipeline.storage.database import Database
 from bbj_pipeline.storage.embedded import start_embedded_server
 from bbj_pipeline.storage.migrations import migrate
+from bbj_pipeline_tests.fakes import EmbedsOnce
 
 # "quick" draws the same examples everywhere, so that a red build is red again at the desk, and shrinks what it finds. New
 # examples are looked for by hand: pytest --hypothesis-profile long --timeout 3600.
@@ -30,7 +34,27 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 _TEMPLATE = "migrated_template"
+_TOGETHER = ("bbj_pipeline_tests/evaluation/", "bbj_pipeline_tests/retrieval/serving/")
+"""Folders whose files share something expensive: published samples, a running service."""
+_FIRST = "bbj_pipeline_tests/orchestration/test_daemon_alone.py"
+"""Waits for the daemon's clock most of the time, while the other process works."""
 _numbers = itertools.count(1)
+
+
+class ByFile(LoadFileScheduling):
+    """Gives a process one file after another, and what belongs together at once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return next((folder for folder in _TOGETHER if nodeid.startswith(folder)), super()._split_scope(nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(_FIRST))  # the others keep their order
 
 
 @pytest.fixture
@@ -57,6 +81,12 @@ def postgres() -> Iterator[Database]:
         migrate(template)
     yield server
     server.close()
+
+
+@pytest.fixture(scope="session")
+def model() -> EmbedsOnce:
+    """The real offline model; what one test had embedded, the next is given."""
+    return EmbedsOnce(load_embedder(Settings()))
 
 
 @pytest.fixture

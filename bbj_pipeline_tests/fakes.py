@@ -1,4 +1,7 @@
-"""Small deterministic stand-ins passed in as values: an embedder and a cache that count calls, a tokenizer of words."""
+"""Small deterministic stand-ins passed in as values: an embedder and a cache that count calls, a tokenizer of words.
+
+And a real embedder that is asked for each text once.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bbj_pipeline.stages.contract import Vector, Vectors
+from bbj_pipeline.stages.contract import Embedder, Vector, Vectors
 
-__all__ = ["CountingEmbedder", "MemoryCache", "WordTokenizer"]
+__all__ = ["CountingEmbedder", "EmbedsOnce", "MemoryCache", "WordTokenizer"]
 
 
 class CountingEmbedder:
@@ -44,6 +47,30 @@ class CountingEmbedder:
         seed = int.from_bytes(hashlib.sha256(f"{self._fingerprint}\0{text}".encode()).digest()[:8], "big")
         values = np.random.default_rng(seed).standard_normal(self._dimension)
         return (values / np.linalg.norm(values)).astype(np.float32)
+
+
+class EmbedsOnce:
+    """Another embedder's vectors, computed once for each document and query of a process."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.fingerprint = embedder.fingerprint
+        self.dimension = embedder.dimension
+        self._documents: dict[str, Vector] = {}
+        self._queries: dict[str, Vector] = {}
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        new = [text for text in dict.fromkeys(texts) if text not in self._documents]
+        if new:
+            self._documents.update(zip(new, self._embedder.embed_documents(new), strict=True))
+        if not texts:
+            return np.empty((0, self.dimension), dtype=np.float32)
+        return np.stack([self._documents[text] for text in texts])
+
+    def embed_query(self, text: str) -> Vector:
+        if text not in self._queries:
+            self._queries[text] = self._embedder.embed_query(text)
+        return self._queries[text]
 
 
 class MemoryCache:

@@ -12,7 +12,6 @@ import dagster as dg
 import pytest
 
 from bbj_pipeline.evaluation.running import EmbedOnce
-from bbj_pipeline.models import load_embedder
 from bbj_pipeline.orchestration.build import build_definitions
 from bbj_pipeline.orchestration.platform import Platform
 from bbj_pipeline.orchestration.refresh import refresh
@@ -20,6 +19,7 @@ from bbj_pipeline.settings import Settings
 from bbj_pipeline.sources.config import load_sources
 from bbj_pipeline.storage.database import Database
 from bbj_pipeline.storage.migrations import migrate
+from bbj_pipeline_tests.fakes import EmbedsOnce
 
 NAME = "published_samples"
 
@@ -34,11 +34,11 @@ class Published:
 
 
 @pytest.fixture(scope="session")
-def samples(postgres: Database) -> Iterator[tuple[Settings, EmbedOnce]]:
+def samples(postgres: Database, model: EmbedsOnce) -> Iterator[tuple[Settings, EmbedOnce]]:
     """A template database with the samples as ``bbj-pipeline run`` publishes them; nobody stays connected to it."""
     folder = Path(tempfile.mkdtemp(prefix="bbj-samples-"))
     settings = Settings(data_dir=folder, database_url=postgres.ensure_database(NAME))
-    embedder = EmbedOnce(load_embedder(settings))
+    embedder = EmbedOnce(model)
     with dg.DagsterInstance.ephemeral() as instance, Platform(settings, embedder=embedder) as platform:
         migrate(platform.database)
         definitions = build_definitions(settings, platform=platform, max_retries=0)

@@ -15,6 +15,7 @@ from bbj_pipeline.orchestration.refresh import InstanceReport, refresh
 from bbj_pipeline.records import InstanceRef
 from bbj_pipeline.settings import SAMPLES_DIR, Settings
 from bbj_pipeline.sources.config import load_sources
+from bbj_pipeline_tests.fakes import EmbedsOnce
 
 Refresh = Callable[..., dict[str, InstanceReport]]
 
@@ -34,8 +35,8 @@ def configured(settings: Settings, exports: Path) -> Settings:
 
 
 @pytest.fixture
-def platform(configured: Settings) -> Iterator[Platform]:
-    with Platform(configured) as opened:
+def platform(configured: Settings, model: EmbedsOnce) -> Iterator[Platform]:
+    with Platform(configured, embedder=model) as opened:
         yield opened
 
 

@@ -10,9 +10,11 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
 
 def test_a_dropped_export_becomes_searchable_by_itself() -> None:
-    """A .zip copied in slowly gives one run, the same again none, a changed one one; its new topic is then found."""
+    """A .zip copied in slowly gives one run, the same again none, a changed one one; its new topic is then found. A first and a
+    changed export of another instance, materialised alone, are followed by one run of what is below; the same by none."""
     outcome = live.campaign(pieces=3)
     assert outcome.runs == [1, 0, 1]
+    assert outcome.automated == [1, 0, 1]
     assert set(outcome.statuses) == {"SUCCESS"}
     assert not outcome.found_before
     assert outcome.found_after

@@ -122,8 +122,9 @@ def test_an_index_without_end_is_named() -> None:
         b"<urlset>",
         b"\x1f\x8bbroken",
         gzip.compress(b" " * 53_000_000, 1),
-        gzip.compress(b"<urlset/>")[:-4],
-        gzip.compress(b"<urlset><url><loc>https://example.org/</loc></url></urlset>") + gzip.compress(b"<url/>"),
+        gzip.compress(b"<urlset/>", mtime=0)[:-4],
+        gzip.compress(b"<urlset><url><loc>https://example.org/</loc></url></urlset>", mtime=0)
+        + gzip.compress(b"<url/>", mtime=0),
         b"<urlset>" + b"<url><loc>https://example.org/</loc></url>" * 50_001 + b"</urlset>",
         b'<!DOCTYPE a [<!ENTITY x "y">]><urlset>&x;',
     ],
