@@ -26,7 +26,6 @@ from bbj_pipeline_tests.fakes import CountingEmbedder
 from bbj_pipeline_tests.paths import ROOT
 
 
-
 def _names(lines: Iterable[str]) -> set[str]:
     found = (re.match(r"[a-z][a-z0-9-]*", line) for line in lines)
     return {match[0] for match in found if match}
