@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from bbj_pipeline.errors import ConfigurationError
 from bbj_pipeline.evaluation import Answer, JudgedSet, Summary, load_judged, summarize
-from bbj_pipeline.evaluation.ablations import Ablation, ablation_table, answers_of, fusion_grid, search_ablations
+from bbj_pipeline.evaluation.ablations import Ablation, ablation, ablation_table, answers_of, fusion_grid, search_ablations
+from bbj_pipeline.evaluation.held_out import HeldOut, held_out
+from bbj_pipeline.evaluation.metrics import PRIMARY
 from bbj_pipeline.evaluation.running import EmbedOnce
+from bbj_pipeline.evaluation.summary import score_answers
 from bbj_pipeline.evaluation.tables import summary_table
 from bbj_pipeline.evaluation.trec import qrels, run
 from bbj_pipeline.evaluation.variants import index_ablations
@@ -29,7 +32,12 @@ __all__ = ["eval"]
 @click.option(
     "--ablations", is_flag=True, help="Also leave out one part after another; embeds the corpus anew for two of them."
 )
-@click.option("--grid", is_flag=True, help="Also try weights and candidates of the two legs: twenty fusions.")
+@click.option(
+    "--grid",
+    is_flag=True,
+    help="Also try weights and candidates of the two legs: twenty fusions, and whether the one in use holds on queries that did"
+    " not choose it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.option(
     "--run-file", type=click.Path(path_type=Path), help="Write the rankings there in TREC format, the judgements to FILE.qrels."
@@ -54,11 +62,16 @@ def eval(  # noqa: A001  # the command's name
         if not as_json:
             click.echo(f"{queries.name}: {len(queries.queries)} queries\n\n{summary_table(summary)}")
         rows = _ablations(database, embedder, config, queries, answers, reranker) if ablations else []
-        rows += fusion_grid(database, embedder, config, queries, answers) if grid else []
+        fusions = dict(fusion_grid(database, embedder, config, queries)) if grid else {}
+        rows += [ablation(name, found, answers, floor=config.confidence_floor) for name, found in fusions.items()]
+    confirmed = _held_out(fusions) if fusions else None
     if as_json:
-        click.echo(json.dumps(_as_json(queries, summary, rows), ensure_ascii=False))
+        found = {"held_out": to_json(confirmed)} if confirmed else {}
+        click.echo(json.dumps({**_as_json(queries, summary, rows), **found}, ensure_ascii=False))
     elif rows:
         click.echo(ablation_table(rows))
+        if confirmed:
+            click.echo(f"{confirmed}\n")
 
 
 def _judged(settings: Settings, chosen: Path | None) -> JudgedSet:
@@ -83,6 +96,12 @@ def _ablations(
         *search_ablations(database, embedder, config, queries, answers, reranker=reranker),
         *index_ablations(database, embedder, config, queries, answers),
     ]
+
+
+def _held_out(fusions: Mapping[str, Sequence[Answer]]) -> HeldOut:
+    """Judge the first of the fusions, the one in use."""
+    scores = {name: [found[PRIMARY] for found in score_answers(answers).values()] for name, answers in fusions.items()}
+    return held_out(scores, next(iter(scores)))
 
 
 def _as_json(queries: JudgedSet, summary: Summary, rows: Sequence[Ablation]) -> dict[str, object]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from bbj_pipeline.evaluation.comparison import Comparison, compare
 from bbj_pipeline.evaluation.judged import JudgedSet
@@ -81,16 +82,21 @@ def search_ablations(
 
 
 def fusion_grid(
-    database: Database, embedder: Embedder, config: SearchConfig, judged: JudgedSet, baseline: Sequence[Answer]
-) -> Iterator[Ablation]:
-    """Yield the bare fusion of both legs for every number of candidates and pair of weights, hints withheld."""
-    for candidates in _GRID_CANDIDATES:
-        sized = replace(_bare(config), dense_candidates=candidates, lexical_candidates=candidates)
-        for dense in _GRID_WEIGHTS:
-            lexical = round(1 - dense, 1)
-            weighed = replace(sized, dense_weight=dense, lexical_weight=lexical)
-            answers = answers_of(database, embedder, weighed, judged, hinted=False)
-            yield ablation(f"fused {dense} / {lexical}, {candidates} a leg", answers, baseline, floor=config.confidence_floor)
+    database: Database, embedder: Embedder, config: SearchConfig, judged: JudgedSet
+) -> Iterator[tuple[str, list[Answer]]]:
+    """Yield name and answers of the bare fusion of both legs, hints withheld: as configured first, then the grid.
+
+    The grid is every number of candidates with every pair of weights.
+    """
+    seen: set[str] = set()
+    for candidates, dense in [(config.dense_candidates, config.dense_weight), *product(_GRID_CANDIDATES, _GRID_WEIGHTS)]:
+        lexical = config.lexical_weight if not seen else round(1 - dense, 1)
+        name = f"fused {dense} / {lexical}, {candidates} a leg"
+        if name not in seen:
+            seen.add(name)
+            sizes = replace(_bare(config), dense_candidates=candidates, lexical_candidates=candidates)
+            weighed = replace(sizes, dense_weight=dense, lexical_weight=lexical)
+            yield name, answers_of(database, embedder, weighed, judged, hinted=False)
 
 
 def ablation(name: str, answers: Sequence[Answer], baseline: Sequence[Answer], *, floor: float) -> Ablation:

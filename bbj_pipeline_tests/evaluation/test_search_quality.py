@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bbj_pipeline.errors import ConfigurationError
 from bbj_pipeline.evaluation import load_judged, summarize
 from bbj_pipeline.evaluation.ablations import DEFAULT, ablation_table, answers_of, fusion_grid, search_ablations
 from bbj_pipeline.evaluation.floors import below_floors, load_floors
+from bbj_pipeline.evaluation.held_out import held_out
 from bbj_pipeline.evaluation.metrics import METRICS
 from bbj_pipeline.evaluation.variants import index_ablations, without_headers, without_overlap
 from bbj_pipeline.orchestration.steps.corpus import report_links
@@ -110,13 +112,31 @@ def test_ablations_leave_one_thing_out(published: Published) -> None:
 
 
 def test_the_grid_holds_the_blueprint_and_the_default(published: Published) -> None:
-    """Each pair of weights stands beside each number of candidates, and the weights of a row make one."""
+    """The fusion in use comes first; each pair of weights stands beside each number of candidates, and makes one."""
     config = SearchConfig.from_settings(published.settings)
     few = replace(JUDGED, queries=JUDGED.queries[:3])
-    baseline = answers_of(published.database, published.embedder, config, few)
-    names = [row.name for row in fusion_grid(published.database, published.embedder, config, few, baseline)]
-    assert len(set(names)) == 20
-    assert {"fused 0.7 / 0.3, 20 a leg", "fused 0.5 / 0.5, 100 a leg", "fused 0.3 / 0.7, 200 a leg"} <= set(names)
+    names = [name for name, _ in fusion_grid(published.database, published.embedder, config, few)]
+    assert names[0] == "fused 0.5 / 0.5, 100 a leg"
+    assert len(names) == len(set(names)) == 20
+    assert {"fused 0.7 / 0.3, 20 a leg", "fused 0.3 / 0.7, 200 a leg"} <= set(names)
+    odd = [name for name, _ in fusion_grid(published.database, published.embedder, replace(config, dense_candidates=7), few)]
+    assert (odd[0], len(odd)) == ("fused 0.5 / 0.5, 7 a leg", 21)
+
+
+def test_what_is_better_everywhere_is_chosen_and_no_noise() -> None:
+    """A fusion that leads in every query by as much as it varies is chosen in every split, and the one in use is behind."""
+    found = held_out({"ours": [0.1, 0.2] * 20, "better": [0.5, 0.7] * 20}, "ours", splits=50)
+    assert (found.chosen, found.within_noise) == ({"better": 50}, 0)
+    assert (found.ours_mean, found.chosen_mean) == (pytest.approx(0.15, abs=0.02), pytest.approx(0.6, abs=0.03))
+
+
+def test_what_is_best_by_luck_does_not_hold() -> None:
+    """Of twenty equal fusions the best of a half leads there by luck alone: on the other half it has no lead."""
+    drawn = np.random.default_rng(1).random((20, 60))
+    found = held_out({f"{number}": row.tolist() for number, row in enumerate(drawn)}, "0", splits=200)
+    assert sum(found.chosen.values()) == 200
+    assert abs(found.chosen_mean - drawn.mean()) < 0.05
+    assert found.within_noise > 150
 
 
 @pytest.mark.live
