@@ -28,6 +28,6 @@ def test_every_composed_service_runs_against_a_real_server() -> None:
 
 
 def test_a_data_engineer_walks_through_the_ui() -> None:
-    """By clicks alone the broken kind is found, its reason read, its partition run again, a kind backfilled, one rolled back."""
+    """By clicks the broken kind is found, its reason read, its partition run again, a kind backfilled, one rolled back."""
     pytest.importorskip("playwright", reason="the extra 'tour' is not installed")
     tour.campaign()
