@@ -8,8 +8,8 @@ TORCH := torch==2.13.0
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ui lint format typecheck services live bench-parse bench-chunk bench-increments bench-embed bench-search \
-	bench-load bench-rerank bench-incremental bench-ablation bench-serve bench-duplicates kill fuzz clean
+.PHONY: help run test ui lint format typecheck services live tour bench-parse bench-chunk bench-increments bench-embed \
+	bench-search bench-load bench-rerank bench-incremental bench-ablation bench-serve bench-duplicates kill fuzz clean
 
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -89,6 +89,10 @@ fuzz: $(STAMP) ## mutate the real corpora and parse them, FUZZ_CASES a kind; inp
 
 services: $(STAMP) ## every service of docker-compose.yml by its own command line, on a PostgreSQL over TCP: minutes
 	$(BIN)/python -m benchmarks.services
+
+tour: $(STAMP) ## click through the Dagster UI in a headless Chromium and take the README's pictures anew; minutes
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[tour]'
+	$(BIN)/python -m benchmarks.tour --pictures docs/tour
 
 live: $(STAMP) ## the daemon alone: an export dropped slowly, again, then changed: one run, none, one; minutes
 	$(BIN)/python -m benchmarks.live

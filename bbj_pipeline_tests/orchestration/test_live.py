@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import live, services
+from benchmarks import live, services, tour
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
@@ -27,3 +27,9 @@ def test_every_composed_service_runs_against_a_real_server() -> None:
     assert measured["hits"] > 0
     assert measured["without a key"] == "status 401"
     assert measured["unwritable"] == []
+
+
+def test_a_data_engineer_walks_through_the_ui() -> None:
+    """By clicks the broken kind is found, its reason read, its partition run again, a kind backfilled, one rolled back."""
+    pytest.importorskip("playwright", reason="the extra 'tour' is not installed")
+    tour.campaign()
