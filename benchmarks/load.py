@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -101,7 +102,7 @@ def postings(database: Database) -> None:
     """Make the lexical index of the bare table, all at once."""
     with database.connection() as connection:
         connection.execute("set max_parallel_maintenance_workers = 0; set maintenance_work_mem = '512MB'")
-        connection.execute(POSTINGS)  # type: ignore[arg-type]  # a constant above
+        connection.execute(POSTINGS)
 
 
 def make(corpus: Corpus) -> None:
@@ -124,9 +125,12 @@ class Changes:
     def put(self, version: str, *, edited: int = 0, dropped: int = 0) -> float:
         """Publish all rows but the last ``dropped``, the first ``edited`` with another text."""
         kept = self.positions[: len(self.positions) - dropped]
-        rows = lambda: self.corpus.rows(self.ref, kept, frozenset(self.positions[:edited]))  # noqa: E731
+
+        def rows() -> Iterator[PublishRow]:
+            return self.corpus.rows(self.ref, kept, frozenset(self.positions[:edited]))
+
         fingerprint = f"synthetic:{self.corpus.dimension}"
-        made = spent(self.server, lambda: sum(1 for _ in rows()))
+        made = spent(self.server, lambda: deque(rows(), maxlen=0))
         result = spent(
             self.server,
             lambda: publish(

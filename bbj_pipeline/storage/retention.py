@@ -158,12 +158,12 @@ def _prune_vectors(connection: Connection, *, retention: Retention, dry_run: boo
     if space is None:
         return []
     values = {"space_id": space.id, "keep_days": retention.days, "batch": VECTOR_BATCH}
-    connection.execute("drop table if exists used, unused")
+    connection.execute("drop table if exists pg_temp.used, pg_temp.unused")
     connection.execute(query("create_unused", chunks=space.chunks, history=space.history))
     found = connection.execute(query("insert_unused"), values).rowcount
     for after in range(0, 0 if dry_run else found, VECTOR_BATCH):
         connection.execute(query("delete_unused_embeddings"), {**values, "after": after})
-    connection.execute("drop table used, unused")
+    connection.execute("drop table pg_temp.used, pg_temp.unused")
     return [Removal("vectors of texts that are gone", found, "vectors")] if found else []
 
 

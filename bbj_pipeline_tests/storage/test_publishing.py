@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -86,6 +87,31 @@ def test_a_crash_midway_leaves_the_served_rows(database: Database, failing_row: 
         put(database, breaking, "2")
     assert served(database) == before
     assert put(database, documents(700, chunks=1, word="new"), "2").updated == 700
+
+
+def test_an_edit_reads_once_and_writes_what_changed(database: Database) -> None:
+    """Rows are asked for once; of chunks and documents only those that the edit changed are written or locked."""
+    rows = documents(300, chunks=2)
+    put(database, rows, "1")
+    read = "select %s, xmin::text, xmax::text from %s"
+    tables = {"chunks_1": "id", "documents": "doc_key"}
+    with database.connection() as connection:
+        before = {name: set(connection.execute(read % (key, name)).fetchall()) for name, key in tables.items()}  # type: ignore[arg-type]
+    rows[9] = PublishRow(chunk("d004.md", 1, "edited", raw_sha256="1" * 64), rows[9].vector)
+    rows[8] = PublishRow(replace(rows[8].chunk, raw_sha256="1" * 64), rows[8].vector)
+    calls = 0
+
+    def counted() -> Iterator[PublishRow]:
+        nonlocal calls
+        calls += 1
+        yield from rows
+
+    result = put(database, counted, "2")
+    assert (calls, result.updated, result.unchanged, result.deleted) == (1, 1, 599, 0)
+    with database.connection() as connection:
+        after = {name: set(connection.execute(read % (key, name)).fetchall()) for name, key in tables.items()}  # type: ignore[arg-type]
+    assert {identity for identity, *_ in after["chunks_1"] - before["chunks_1"]} == {rows[9].chunk.chunk_id(REF)}
+    assert {key for key, *_ in after["documents"] - before["documents"]} == {"d004.md"}
 
 
 def test_readers_see_the_old_state_or_the_new(database: Database) -> None:
