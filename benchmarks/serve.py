@@ -2,7 +2,8 @@
 
 Starts ``bbj-pipeline serve`` on a free port over what ``BBJ_DATA_DIR`` or ``BBJ_DATABASE_URL`` holds. Measures one client,
 eight, ``--burst`` requests at the same moment (answered, or refused with Retry-After and asked again), and a soak of
-``--requests`` requests by REST and MCP, some of whose clients hang up. Prints latencies, memory, descriptors and threads.
+``--seconds``: requests by REST and MCP as fast as eight clients get them, some of whom hang up. Prints latencies, and memory,
+descriptors, threads and database connections as the soak goes on.
 """
 
 from __future__ import annotations
@@ -18,26 +19,37 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 import httpx
 import psutil
 
-from bbj_pipeline.settings import SAMPLES_DIR
+from bbj_pipeline.settings import SAMPLES_DIR, load_settings
+from bbj_pipeline.storage.database import Database, open_database
 
+PARTS = 6
+CONNECTIONS = """
+select count(*), count(*) filter (where state <> 'idle')
+from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+"""
 MCP_HEADERS = {"accept": "application/json, text/event-stream"}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--seconds", type=float, default=360)
     parser.add_argument("--burst", type=int, default=1000)
     options = parser.parse_args()
     program = str(Path(sys.executable).parent / "bbj-pipeline")
-    with tempfile.TemporaryFile("w+") as log, subprocess.Popen([program, "serve", "--port", "0"], stderr=log) as server:
+    with (
+        open_database(load_settings()) as database,
+        tempfile.TemporaryFile("w+") as log,
+        subprocess.Popen([program, "serve", "--port", "0"], stderr=log) as server,
+    ):
         try:
-            asyncio.run(measure(address(server, log), psutil.Process(server.pid), options))
+            asyncio.run(measure(address(server, log), psutil.Process(server.pid), database, options))
         finally:
             server.terminate()
 
@@ -51,18 +63,28 @@ def address(server: subprocess.Popen[bytes], log: IO[str]) -> str:
     raise SystemExit("the service did not start; see bbj-pipeline serve")
 
 
-async def measure(url: str, process: psutil.Process, options: argparse.Namespace) -> None:
+async def measure(url: str, process: psutil.Process, database: Database, options: argparse.Namespace) -> None:
     limits = httpx.Limits(max_connections=options.burst, max_keepalive_connections=64)
     async with httpx.AsyncClient(base_url=url, timeout=120, limits=limits) as client:
         await until_live(client)
+        show(process, database, "at the start")
         for clients, count in ((1, 200), (8, 400)):
-            report(f"{clients} client(s)", *await many(client, clients, count))
+            report(f"{clients} client(s)", *await many(client, clients, until(count=count)))
         await burst(client, options.burst)
-        await many(client, 8, 500)
-        show(process, "before the soak")
-        for part in range(1, 6):
-            report(f"soak {part}/5", *await many(client, 8, options.requests // 5, mixed=True))
-            show(process, f"after {part * options.requests // 5}")
+        show(process, database, "warm")
+        answered = 0
+        for part in range(1, PARTS + 1):
+            seconds, statuses, total = await many(client, 8, until(seconds=options.seconds / PARTS), mixed=True)
+            report(f"soak {part}/{PARTS}", seconds, statuses, total)
+            answered += len(seconds)
+            show(process, database, f"after {answered:,}")
+        print(f"{answered:,} requests: {answered / 3600:.1f} hours at one a second", flush=True)
+
+
+def until(*, count: int | None = None, seconds: float | None = None) -> Iterator[int]:
+    """Numbers of requests, until there were ``count`` or ``seconds`` have passed."""
+    end = None if seconds is None else time.perf_counter() + seconds
+    return itertools.takewhile(lambda number: number != count and (end is None or time.perf_counter() < end), itertools.count())
 
 
 async def until_live(client: httpx.AsyncClient) -> None:
@@ -95,9 +117,9 @@ async def ask(client: httpx.AsyncClient, question: dict[str, object], number: in
 
 
 async def many(
-    client: httpx.AsyncClient, clients: int, count: int, *, mixed: bool = False
+    client: httpx.AsyncClient, clients: int, numbers: Iterator[int], *, mixed: bool = False
 ) -> tuple[list[float], Counter[int], float]:
-    numbers, asked = iter(range(count)), questions()
+    asked = questions()
     seconds: list[float] = []
     statuses: Counter[int] = Counter()
 
@@ -137,9 +159,16 @@ def report(name: str, seconds: list[float], statuses: Counter[int], total: float
     print(f"{name}: {len(seconds) / total:.1f}/s, ms: {shown}; {dict(statuses)}", flush=True)
 
 
-def show(process: psutil.Process, when: str) -> None:
+def show(process: psutil.Process, database: Database, when: str) -> None:
     memory = process.memory_info().rss / 1e6
-    print(f"  {when}: {memory:.1f} MB, {process.num_fds()} descriptors, {process.num_threads()} threads", flush=True)
+    with database.direct_connection() as connection:
+        row = connection.execute(CONNECTIONS).fetchone()
+    assert row is not None
+    print(
+        f"  {when}: {memory:.1f} MB, {process.num_fds()} descriptors, {process.num_threads()} threads,"
+        f" {row[0]} database connections, {row[1]} of them at work",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

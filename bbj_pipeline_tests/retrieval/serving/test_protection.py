@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
@@ -207,6 +208,37 @@ def test_a_client_that_leaves_frees_its_place(small: Database, settings: Setting
         assert call(url, query="third").status_code == 200
         assert embedder.asked == ["first", "third"]
         assert f'method="POST",route="{path}",status="499"' in httpx.get(f"{url}/metrics").text
+
+
+def test_a_flood_is_answered_or_refused(small: Database, settings: Settings) -> None:
+    """Of 300 questions at the same moment, by REST and MCP, none is lost: 200, or 503 with Retry-After where there is no place;
+    database connections stay within the pool, and the next question is served."""
+    tight = settings.model_copy(update={"serve_threads": 2, "serve_queue": 8})
+    tool = {"name": "search_bbj_knowledge", "arguments": {"query": "window"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
+    accepted = {"accept": "application/json, text/event-stream"}
+
+    async def flood(url: str) -> list[httpx.Response]:
+        async with httpx.AsyncClient(base_url=url, timeout=60, limits=httpx.Limits(max_connections=300)) as client:
+            asked = [client.post("/search", json={"query": "window"}) for _ in range(200)]
+            asked += [client.post("/mcp", json=message, headers=accepted) for _ in range(100)]
+            return await asyncio.gather(*asked)
+
+    with Database(small.url, pool_size=2) as pool, running(pool, EMBEDDER, tight) as url:
+        answers = asyncio.run(flood(url))
+        rest, mcp = answers[:200], answers[200:]
+        assert {answer.status_code for answer in rest} <= {200, 503}
+        assert all(answer.headers["retry-after"] for answer in rest if answer.status_code == 503)
+        assert {answer.status_code for answer in mcp} == {200}
+        refused = [answer.json()["result"] for answer in mcp if answer.json()["result"].get("isError")]
+        assert all("try again in a second" in result["content"][0]["text"] for result in refused)
+        assert any(answer.status_code == 200 for answer in rest)
+        assert refused or any(answer.status_code == 503 for answer in rest)
+        with small.direct_connection() as connection:
+            row = connection.execute("select count(*) from pg_stat_activity where datname = current_database()").fetchone()
+        assert row is not None
+        assert row[0] <= 2 + 2  # the pool, this test's connection and its fixture's
+        assert call(url, query="window").status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/search", "/mcp"])

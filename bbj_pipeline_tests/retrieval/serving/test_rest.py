@@ -15,6 +15,7 @@ from bbj_pipeline.storage.database import Database
 from bbj_pipeline_tests.retrieval.serving.servers import Process, call
 
 PROBLEM = "application/problem+json"
+MCP_ACCEPT = "application/json, text/event-stream"
 
 
 def _demo(kind: str) -> dict[str, str]:
@@ -174,11 +175,23 @@ def test_metrics_count_by_route(served: Process) -> None:
 
 
 def test_many_searches_later_nothing_has_grown(served: Process, sample_settings: Settings) -> None:
-    """After 240 further searches by 16 clients at once all were answered, memory and connections are as before."""
+    """After 240 further searches by 16 clients at once, by REST and MCP, some of whom hang up, the others were answered, and
+    memory and connections are as before."""
     process = psutil.Process(served.popen.pid)
 
     def search(number: int) -> int:
-        return call(served.url, query=f"window {number} event", limit=1 + number % 20).status_code
+        question = {"query": f"window {number} event", "limit": 1 + number % 20}
+        if number % 20 == 0:
+            try:
+                return httpx.post(f"{served.url}/search", json=question, timeout=0.01).status_code
+            except httpx.TimeoutException:
+                return 200
+        if number % 3 == 0:
+            params = {"name": "search_bbj_knowledge", "arguments": question}
+            message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+            answer = httpx.post(f"{served.url}/mcp", json=message, headers={"accept": MCP_ACCEPT}, timeout=60)
+            return 500 if answer.json()["result"].get("isError") else answer.status_code
+        return call(served.url, **question).status_code
 
     with ThreadPoolExecutor(16) as clients:
         list(clients.map(search, range(60)))
