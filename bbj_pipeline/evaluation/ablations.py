@@ -86,7 +86,7 @@ def fusion_grid(
 
     The grid is every number of candidates with every pair of weights.
     """
-    seen = set()
+    seen: set[str] = set()
     for candidates, dense in [(config.dense_candidates, config.dense_weight), *product(_GRID_CANDIDATES, _GRID_WEIGHTS)]:
         lexical = config.lexical_weight if not seen else round(1 - dense, 1)
         name = f"fused {dense} / {lexical}, {candidates} a leg"
