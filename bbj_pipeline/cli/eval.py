@@ -64,7 +64,7 @@ def eval(  # noqa: A001  # the command's name
         rows = _ablations(database, embedder, config, queries, answers, reranker) if ablations else []
         fusions = dict(fusion_grid(database, embedder, config, queries)) if grid else {}
         rows += [ablation(name, found, answers, floor=config.confidence_floor) for name, found in fusions.items()]
-    confirmed = _held_out(fusions) if fusions else None
+    confirmed = _held_out(fusions) if fusions and len(queries.answerable) > 1 else None
     if as_json:
         found = {"held_out": to_json(confirmed)} if confirmed else {}
         click.echo(json.dumps({**_as_json(queries, summary, rows), **found}, ensure_ascii=False))

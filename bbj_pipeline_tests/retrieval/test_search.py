@@ -12,12 +12,15 @@ import pytest
 from bbj_pipeline.errors import ConfigurationError, RejectedInput, SchemaError
 from bbj_pipeline.records import DocumentId, Generation, InstanceRef
 from bbj_pipeline.retrieval import SearchConfig, Searcher, render_text
+from bbj_pipeline.retrieval.legs import DenseLeg, Filter
 from bbj_pipeline.stages.contract import Vector
 from bbj_pipeline.stages.duplicates import Copy
 from bbj_pipeline.stages.modernisation import DocumentLink, LinkGraph
 from bbj_pipeline.storage.corpus import replace_duplicates, replace_links
 from bbj_pipeline.storage.database import Database
+from bbj_pipeline.storage.lexical import admitted
 from bbj_pipeline.storage.publishing import PublishRow
+from bbj_pipeline.storage.spaces import active_space
 from bbj_pipeline_tests.fakes import CountingEmbedder
 from bbj_pipeline_tests.storage.chunk_factory import DIMENSION, chunk, put, unit
 
@@ -229,8 +232,8 @@ def test_text_for_a_terminal(corpus: Database) -> None:
 
 @pytest.fixture(scope="module")
 def many() -> tuple[list[PublishRow], np.ndarray]:
-    """6,000 chunks with random vectors, one in fifty of them vpro5, one in a hundred universal."""
-    vectors = np.random.default_rng(11).standard_normal((6000, 32)).astype(np.float32)
+    """6,600 chunks with random vectors, one in fifty of them vpro5, one in a hundred universal; so many take the index."""
+    vectors = np.random.default_rng(11).standard_normal((6600, 32)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
 
     def labels(n: int) -> tuple[Generation, ...]:
@@ -281,6 +284,30 @@ def test_a_hint_brings_its_own_candidates(database: Database, many: tuple[list[P
     config = SearchConfig(dense_candidates=20, lexical_candidates=20)
     hits = Searcher(database, embedder, config).search("zzz", generation="vpro5", limit=10).hits
     assert any("vpro5" in hit.chunk.generations for hit in hits)
+
+
+def test_one_index_scan_finds_all_and_what_fits_the_hint(database: Database, many: tuple[list[PublishRow], np.ndarray]) -> None:
+    """With a common hint the leg gives the nearest 20 of all and the nearest 20 that fit, each once, best first."""
+    rows, vectors = many
+    put(database, rows, "1", dimension=32)
+    with database.connection() as connection:
+        keys = dict(connection.execute("select id, doc_key from doc_chunks").fetchall())
+    embedder = CountingEmbedder(32, "test:8")
+    shares = []
+    with database.snapshot(timeout=60) as connection:
+        space = active_space(connection)
+        assert space is not None
+        among = admitted(connection, space, Filter(hinted=("dwc",)).values, filtered=False)
+        for query in ("passage", "zzz", "window", "many of them"):
+            found = DenseLeg(connection, space, embedder.vector(query)).search(among, 20)
+            assert found.path == "hnsw"
+            places = [identity for identity, _ in found.items]
+            assert len(places) == len(set(places))
+            assert [score for _, score in found.items] == sorted((score for _, score in found.items), reverse=True)
+            for allowed in ({"dwc"}, {"dwc", "vpro5", "all"}):
+                truth = _exact(rows, vectors, embedder.vector(query), allowed)
+                shares.append(len({keys[identity] for identity in places} & truth) / 20)
+    assert np.mean(shares) >= 0.97
 
 
 def test_rare_labels_return_enough_in_both_legs(database: Database) -> None:
