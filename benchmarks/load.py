@@ -80,7 +80,7 @@ def bare(database: Database, corpus: Corpus, *, whole: bool) -> None:
                 for row in corpus.rows(ref, positions):
                     copy.write_row(values(row, ref, corpus.dimension))
         connection.execute("set max_parallel_maintenance_workers = 0; set maintenance_work_mem = '512MB'")
-        connection.execute("create index on bare using hnsw (embedding vector_cosine_ops) with (m = 16, ef_construction = 64)")
+        connection.execute("create index on bare using hnsw (embedding vector_cosine_ops) with (m = 24, ef_construction = 200)")
         connection.execute("create index on bare using gin (generation)")
         connection.execute("alter table bare add primary key (id)")
         if whole:

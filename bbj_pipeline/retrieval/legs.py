@@ -111,6 +111,23 @@ class DenseLeg:
         items = sorted((dict(found.items) | dict(own.items)).items(), key=lambda item: (-item[1], item[0]))
         return Ranked(tuple(items), found.path, found.details)
 
+    def completed(self, found: Ranked, others: Sequence[str], candidates: int) -> Ranked:
+        """Add those of ``others``, the chunks that another leg found, which the index scan should have met and did not.
+
+        From far away a graph may show no way into a small cluster, say one product's manual among the classes of another:
+        the very nearest chunks are missed then, and mostly hold words of the question. A hit is added when it is nearer than
+        the last of the ``candidates`` nearest.
+        """
+        met = found.places
+        unmet = [identity for identity in others if identity not in met]
+        if found.path != "hnsw" or not unmet or len(found.items) < candidates:
+            return found
+        values = {"embedding": self.embedding, "ids": unmet}
+        rows = self.connection.execute(query("select_similarities", chunks=self.space.chunks), values).fetchall()
+        missed = [item for item in _items(rows) if item[1] > found.items[candidates - 1][1]]
+        items = tuple(sorted([*found.items, *missed], key=lambda item: (-item[1], item[0])))
+        return Ranked(items, found.path, {**found.details, "missed_by_index": len(missed)})
+
     def _nearest(self, among: Admitted, facets: Sequence[int] | None, matching: int, candidates: int) -> Ranked:
         if matching > EXACT_ROWS:
             rows = self._by_index(among, facets, None, matching, candidates)

@@ -184,8 +184,10 @@ class Searcher:
         config, condition = self._config, request.filter
         among = clock.time("filter", lambda: admitted(connection, space, condition.values, filtered=not condition.is_open))
         wanted = (max(config.dense_candidates, request.limit), max(config.lexical_candidates, request.limit))
-        dense = clock.time("dense", lambda: DenseLeg(connection, space, embedding).search(among, wanted[0]))
+        vectors = DenseLeg(connection, space, embedding)
+        nearest = clock.time("dense", lambda: vectors.search(among, wanted[0]))
         lexical = clock.time("lexical", lambda: LexicalLeg(connection, space, request.query).search(among, wanted[1]))
+        dense = clock.time("completed", lambda: vectors.completed(nearest, ids(lexical.items), wanted[0]))
         fused = fuse([(config.dense_weight, ids(dense.items)), (config.lexical_weight, ids(lexical.items))], k=config.rrf_k)
         generations = clock.time("generations", lambda: fetch_generations(connection, space, ids(fused)))
         short = self._shortlist(request, dict(fused), generations)

@@ -12,7 +12,7 @@ import pytest
 from bbj_pipeline.errors import ConfigurationError, RejectedInput, SchemaError
 from bbj_pipeline.records import DocumentId, Generation, InstanceRef
 from bbj_pipeline.retrieval import SearchConfig, Searcher, render_text
-from bbj_pipeline.retrieval.legs import DenseLeg, Filter
+from bbj_pipeline.retrieval.legs import DenseLeg, Filter, Ranked
 from bbj_pipeline.stages.contract import Vector
 from bbj_pipeline.stages.duplicates import Copy
 from bbj_pipeline.stages.modernisation import DocumentLink, LinkGraph
@@ -308,6 +308,31 @@ def test_one_index_scan_finds_all_and_what_fits_the_hint(database: Database, man
                 truth = _exact(rows, vectors, embedder.vector(query), allowed)
                 shares.append(len({keys[identity] for identity in places} & truth) / 20)
     assert np.mean(shares) >= 0.97
+
+
+def test_what_the_index_did_not_meet_is_found_by_its_words(
+    database: Database, many: tuple[list[PublishRow], np.ndarray]
+) -> None:
+    """Of chunks that the words found, the dense leg takes in those the index scan missed, in their place, and no others."""
+    rows, vectors = many
+    put(database, rows, "1", dimension=32)
+    question = CountingEmbedder(32, "test:8").vector("window")
+    with database.snapshot(timeout=60) as connection:
+        space = active_space(connection)
+        assert space is not None
+        leg = DenseLeg(connection, space, question)
+        whole = leg.search(admitted(connection, space, Filter().values, filtered=False), 100)
+        keys = dict(connection.execute("select id, doc_key from doc_chunks").fetchall())
+        missed, far = whole.items[:3], min(keys, key=lambda identity: vectors[int(keys[identity][:5])] @ question)
+        partial = Ranked(whole.items[3:], "hnsw")
+        others = [*(identity for identity, _ in missed), whole.items[10][0], far]
+        completed = leg.completed(partial, others, 97)
+        assert [identity for identity, _ in completed.items] == [identity for identity, _ in whole.items]
+        assert completed.details == {"missed_by_index": 3}
+        for identity, similarity in completed.items[:3]:
+            assert similarity == pytest.approx(float(vectors[int(keys[identity][:5])] @ question), abs=1e-5)
+        exact = Ranked(whole.items[3:], "exact")
+        assert leg.completed(exact, others, 97) is exact
 
 
 def test_rare_labels_return_enough_in_both_legs(database: Database) -> None:

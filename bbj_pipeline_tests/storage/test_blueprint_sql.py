@@ -67,4 +67,4 @@ def test_nearest_neighbours_through_the_view_use_the_hnsw_index(database: Databa
     with database.connection() as connection:
         definition = connection.execute("select indexdef from pg_indexes where indexname = 'chunks_1_hnsw'").fetchone()
     assert definition is not None
-    assert "USING hnsw (embedding vector_cosine_ops) WITH (m='16', ef_construction='64')" in definition[0]
+    assert "USING hnsw (embedding vector_cosine_ops) WITH (m='24', ef_construction='200')" in definition[0]

@@ -1,4 +1,5 @@
--- Made when the space is first served, over all its rows at once. m and ef_construction are the blueprint's.
-create index if not exists {hnsw} on {chunks} using hnsw (embedding vector_cosine_ops) with (m = 16, ef_construction = 64);
+-- Made when the space is first served, over all its rows at once. With the blueprint's m = 16 and ef_construction = 64 the index
+-- of 9,919 real chunks did not show the very nearest chunk to 9 of 112 questions, with these to one; it takes 2.6 times as long.
+create index if not exists {hnsw} on {chunks} using hnsw (embedding vector_cosine_ops) with (m = 24, ef_construction = 200);
 create index if not exists {words} on {chunks} using gin (search_vector);
 create index if not exists {generation} on {chunks} using gin (generation);
