@@ -69,10 +69,11 @@ class FileStore:
         except FileNotFoundError:
             return
         for entry in found:
-            modified = entry.get("mtime")
-            if str(entry["name"]).endswith(".tmp") and modified is not None and time.time() - modified > older_than:
+            name = str(entry["name"])
+            if name.endswith(".tmp"):
                 with contextlib.suppress(FileNotFoundError):
-                    self._fs.rm_file(entry["name"])
+                    if time.time() - self._modified(name, entry) > older_than:
+                        self._fs.rm_file(name)
 
     def read(self, path: str) -> bytes:
         """Return a file's bytes; raises ``KeyError`` when there is none."""
@@ -124,6 +125,9 @@ class FileStore:
         """Yield path (relative to the root), size in bytes and time of last change (seconds) of all files below ``prefix``."""
         found: dict[str, dict[str, Any]] = self._fs.find(self.locate(prefix), detail=True)
         for location, entry in found.items():
-            modified = entry.get("mtime")
-            changed = float(modified) if modified is not None else self._fs.modified(location).timestamp()
-            yield str(location)[len(self._root) + 1 :], int(entry["size"] or 0), changed
+            yield str(location)[len(self._root) + 1 :], int(entry["size"] or 0), self._modified(location, entry)
+
+    def _modified(self, location: str, entry: dict[str, Any]) -> float:
+        """Return the time of a file's last change; a local listing has it, others are asked."""
+        known = entry.get("mtime")
+        return float(known) if known is not None else float(self._fs.modified(location).timestamp())

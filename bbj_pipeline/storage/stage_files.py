@@ -187,10 +187,12 @@ class StageStore:
         self._files.write(_note(ref, name), as_json({"token": token, "value": value}).encode())
 
     def draft(self, ref: InstanceRef, stage: str, schema: pa.Schema) -> StageDraft:
-        """Start a new file of an instance's stage; drafts that a killed run left a day ago are removed."""
-        path = _path(ref, stage)
-        self._files.remove_stale(path.rsplit("/", 1)[0], older_than=_ABANDONED_SECONDS)
-        return StageDraft(self._files, path, schema)
+        """Start a new file of an instance's stage."""
+        return StageDraft(self._files, _path(ref, stage), schema)
+
+    def sweep(self, ref: InstanceRef) -> None:
+        """Remove the drafts of an instance that a killed run left more than a day ago."""
+        self._files.remove_stale(_folder(ref), older_than=_ABANDONED_SECONDS)
 
     def has(self, ref: InstanceRef) -> bool:
         """Tell whether there is any file of an instance."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -148,6 +149,18 @@ def test_nothing_is_asked_of_the_source_when_only_times_changed(export: Export) 
     }
     rejects = [entry for entry in read_records(export.manifest(), MANIFEST) if isinstance(entry, Reject)]
     assert [(entry.key, entry.code) for entry in rejects] == [("Content/out.htm", "outside-root")]
+
+
+def test_what_a_killed_run_left_goes_although_nothing_changed(export: Export) -> None:
+    """A draft of another stage that nobody wrote to for a day is removed by the next export, an unchanged one too."""
+    left = Path(export.manifest().location).with_name("embeddings.parquet.0.tmp")
+    left.write_bytes(b"half of it")
+    export.run()
+    assert left.exists()
+    os.utime(left, (time.time() - 90_000, time.time() - 90_000))
+    export.run()
+    assert export.really() == 0
+    assert not left.exists()
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,19 @@ def test_files_of_any_store_are_listed_with_size_and_time() -> None:
     assert list(store.files("nowhere")) == []
 
 
+def test_drafts_of_any_store_are_known_by_their_age() -> None:
+    """On a store that is no local disk a fresh draft stays and an old one goes; a file that is no draft always stays."""
+    store = FileStore("memory://drafts")
+    draft = store.temporary("stages/mdx/guide/chunks.parquet")
+    for path in (draft, "stages/mdx/guide/chunks.parquet"):
+        with store.create(path) as out:
+            out.write(b"x")
+    store.remove_stale("stages/mdx/guide", older_than=3600)
+    assert store.exists(draft)
+    store.remove_stale("stages/mdx/guide", older_than=-3600)  # as seen an hour later
+    assert [path for path, _, _ in store.files("stages")] == ["stages/mdx/guide/chunks.parquet"]
+
+
 def test_raw_bytes_stay_while_anything_refers_to_them(database: Database, store: StageStore) -> None:
     """Bytes of a served document, of one that a rollback could bring back, of a manifest, and young ones stay."""
     names = {name: stored(store, name.encode()) for name in ("served", "kept", "listed", "nobody's")}

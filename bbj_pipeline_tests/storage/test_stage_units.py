@@ -250,11 +250,18 @@ def test_a_damaged_stage_file_is_made_anew(store: StageStore, damage: bytes) -> 
 
 
 def test_abandoned_drafts_are_swept(store: StageStore, tmp_path: Path) -> None:
-    """A draft that a killed run left yesterday is removed when the stage is next written; a fresh one is left alone."""
+    """A draft that a killed run left yesterday is removed, of whatever stage; a fresh one and committed files are left alone."""
+    write(store, PARSED, [("u", "h", [TOPIC])])
     folder = tmp_path / "stages" / "mdx" / "guide"
-    folder.mkdir(parents=True)
-    for name, age in (("stage.parquet.1.tmp", 2 * 86400), ("stage.parquet.2.tmp", 60)):
+    for name, age in (("stage.parquet.1.tmp", 2 * 86400), ("other.parquet.2.tmp", 2 * 86400), ("stage.parquet.3.tmp", 60)):
         (folder / name).write_bytes(b"x")
         os.utime(folder / name, (time.time() - age, time.time() - age))
-    write(store, PARSED, [("u", "h", [TOPIC])])
-    assert sorted(path.name for path in folder.iterdir()) == ["stage.parquet", "stage.parquet.2.tmp"]
+    os.utime(folder / "stage.parquet", (0, 0))
+    store.sweep(REF)
+    assert sorted(path.name for path in folder.iterdir()) == ["stage.parquet", "stage.parquet.3.tmp"]
+
+
+def test_sweeping_an_instance_without_files_is_nothing(store: StageStore) -> None:
+    """The first export of an instance has no folder yet."""
+    store.sweep(REF)
+    assert not store.has(REF)

@@ -33,6 +33,7 @@ def export_raw(at: Workplace) -> StepResult:
     options = at.instance.options
     if options.mirror is not None and options.path is not None:
         mirror(options.mirror, options.path, options.marker)
+    at.store.sweep(at.instance.ref)  # here, where each night comes by: what did not change is not drafted again
     earlier = at.earlier(RAW_EXPORT)
     input_version = _input_version(at)
     if earlier is not None and (standing := _standing(at, earlier, input_version)) is not None:
