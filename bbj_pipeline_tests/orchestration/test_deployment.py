@@ -105,12 +105,13 @@ def test_secrets_come_from_outside() -> None:
 
 API_ONLY = {
     "api_keys", "webhook_secret", "allowed_hosts", "cors_origins", "rate_limit", "rate_burst", "serve_threads", "serve_queue",
-    "request_seconds", "log_queries", "gap_floor",
+    "request_seconds", "log_queries", "gap_floor", "trusted_proxies",
 }  # fmt: skip
 """Settings that nothing but the search API reads."""
 PIPELINE_ONLY = {
     "store_url", "links", "source_preference", "asset_owners", "source_code_url", "keep_publications", "keep_days",
     "judged_file", "rollback_on_regression", "ui_url", "alert_slack_url", "alert_email_to", "alert_email_from", "smtp_url",
+    "watch_seconds",
 }  # fmt: skip
 """Settings that the search API does not read."""
 OF_THE_IMAGE = {"data_dir"}
