@@ -13,7 +13,7 @@ from dataclasses import asdict
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
-from bbj_pipeline.orchestration.watching import Clock, Request, Watched, process_clock, watch
+from bbj_pipeline.orchestration.watching import Clock, Watched, process_clock, watch
 from bbj_pipeline.sources.config import ConfiguredInstance
 
 __all__ = ["build_export_sensor", "watched_instances"]
@@ -50,12 +50,12 @@ def build_export_sensor(
             name = item.ref.instance
             before = Watched(**remembered.get(name, {}))
             try:
-                states[name], request = watch(item, before, elapsed, context.instance)
+                states[name], run_key = watch(item, before, elapsed, context.instance)
             except (OSError, ValueError, ImportError) as error:  # one store that does not answer leaves the others watched
-                states[name], request = before, None
+                states[name], run_key = before, None
                 unread.append(f"{item.ref} cannot be looked at ({error})")
-            if request is not None:
-                requests.append(_run_request(request, name))
+            if run_key is not None:
+                requests.append(dg.RunRequest(run_key=run_key, partition_key=name))
         skip = "; ".join(unread) or f"no new export of {', '.join(states) or 'any instance'} is complete"
         saved = {"clock": now.saved(), "exports": {name: asdict(state) for name, state in states.items()}}
         return dg.SensorResult(
@@ -70,7 +70,3 @@ def build_export_sensor(
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=f"Requests a refresh when a new {kind} export has been copied in completely.",
     )
-
-
-def _run_request(request: Request, name: str) -> dg.RunRequest:
-    return dg.RunRequest(run_key=request.key, partition_key=name, tags={"bbj_pipeline/content": request.content})

@@ -19,7 +19,7 @@ from bbj_pipeline.orchestration.marked_export import waits_for
 from bbj_pipeline.sources.change_tokens import Look, content_digest, look_at
 from bbj_pipeline.sources.config import ConfiguredInstance
 
-__all__ = ["MAX_ATTEMPTS", "RETRY_SECONDS", "Clock", "Moment", "Request", "Watched", "process_clock", "watch"]
+__all__ = ["MAX_ATTEMPTS", "RETRY_SECONDS", "Clock", "Moment", "Watched", "process_clock", "watch"]
 
 MAX_ATTEMPTS = 3
 """Runs of one content at most; after that the nightly run goes on trying."""
@@ -76,20 +76,13 @@ class Watched:
     """Whether that run failed in a way that is worth another attempt."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A run to request: its key, which Dagster remembers for ever, and the digest of the content."""
-
-    key: str
-    content: str
-
-
 def watch(
     item: ConfiguredInstance, before: Watched, elapsed: float, instance: dg.DagsterInstance
-) -> tuple[Watched, Request | None]:
-    """Return what is known of an export after one more look, and the run to request, if any.
+) -> tuple[Watched, str | None]:
+    """Return what is known of an export after one more look, and the key of the run to request, if any.
 
-    ``elapsed`` is the time since the look before, in seconds. Raises ``OSError`` when the store does not answer.
+    Dagster remembers a key for ever; it names the instance and the digest of the content. ``elapsed`` is the time since the
+    look before, in seconds. Raises ``OSError`` when the store does not answer.
     """
     options = item.options
     location = options.mirror or options.path
@@ -131,8 +124,8 @@ def _first_attempt(seen: Watched, state: str, content: str) -> Watched:
     )
 
 
-def _request(item: ConfiguredInstance, state: Watched) -> tuple[Watched, Request]:
-    return state, Request(_key(item, state), state.requested or "")
+def _request(item: ConfiguredInstance, state: Watched) -> tuple[Watched, str]:
+    return state, _key(item, state)
 
 
 def _key(item: ConfiguredInstance, state: Watched) -> str:
@@ -142,7 +135,7 @@ def _key(item: ConfiguredInstance, state: Watched) -> str:
 
 def _follow(
     item: ConfiguredInstance, seen: Watched, elapsed: float, instance: dg.DagsterInstance
-) -> tuple[Watched, Request | None]:
+) -> tuple[Watched, str | None]:
     """Look how the requested run went; one that failed for want of something outside is requested again after a while."""
     if seen.failed:
         waited = replace(seen, waiting=seen.waiting + elapsed)

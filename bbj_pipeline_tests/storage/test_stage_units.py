@@ -250,7 +250,7 @@ def test_a_damaged_stage_file_is_made_anew(store: StageStore, damage: bytes) -> 
 
 
 def test_abandoned_drafts_are_swept(store: StageStore, tmp_path: Path) -> None:
-    """A draft that a killed run left yesterday is removed, of whatever stage; a fresh one and committed files are left alone."""
+    """A draft that a killed run left yesterday is removed, of whatever stage; a fresh one and committed files stay."""
     write(store, PARSED, [("u", "h", [TOPIC])])
     folder = tmp_path / "stages" / "mdx" / "guide"
     for name, age in (("stage.parquet.1.tmp", 2 * 86400), ("other.parquet.2.tmp", 2 * 86400), ("stage.parquet.3.tmp", 60)):
