@@ -8,7 +8,7 @@ TORCH := torch==2.13.0
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ui lint format typecheck services live tour bench-parse bench-chunk bench-increments bench-embed \
+.PHONY: help run test ui lint format typecheck services live cancel tour bench-parse bench-chunk bench-increments bench-embed \
 	bench-search bench-load bench-rerank bench-incremental bench-ablation bench-serve bench-duplicates kill fuzz clean
 
 help: ## show the targets
@@ -96,6 +96,9 @@ tour: $(STAMP) ## click through the Dagster UI in a headless Chromium and take t
 
 live: $(STAMP) ## the daemon alone: an export dropped slowly, again, then changed: one run, none, one; minutes
 	$(BIN)/python -m benchmarks.live
+
+cancel: $(STAMP) ## a run terminated while its vectors are computed: nothing stays taken or half done; minutes
+	$(BIN)/python -m benchmarks.cancel
 
 clean: ## remove what runs left (database, stage files); the virtual environment stays
 	rm -rf .bbj_pipeline .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -59,10 +59,15 @@ class Tour:
         from PIL import Image
 
         self.page.wait_for_timeout(2500)  # animations end
-        trace = self.page.get_by_text("Stack Trace:").last.bounding_box() if cut_trace else None
-        clip = {"x": 0, "y": 0, "width": WIDTH, "height": trace["y"] if trace else HEIGHT}
+        clip = {"x": 0, "y": 0, "width": WIDTH, "height": self._above_traces() if cut_trace else HEIGHT}
         shot = Image.open(io.BytesIO(self.page.screenshot(clip=clip))).convert("RGB")
         shot.quantize(256, method=Image.Quantize.FASTOCTREE).save(self.pictures / f"{name}.png", optimize=True)
+
+    def _above_traces(self) -> float:
+        """Return where the first stack trace begins that is in sight: the list of events keeps rows above and below it, too."""
+        top = self.page.get_by_text("Timestamp", exact=True).first.bounding_box()["y"]
+        places = [found.bounding_box() for found in self.page.get_by_text("Stack Trace:").all()]
+        return min((place["y"] for place in places if place and top < place["y"] < HEIGHT), default=HEIGHT)
 
 
 def find_and_mend(tour: Tour, export: Path, good: bytes) -> None:

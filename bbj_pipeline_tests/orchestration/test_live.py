@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import live, services, tour
+from benchmarks import cancel, live, services, tour
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
@@ -27,6 +27,11 @@ def test_every_composed_service_runs_against_a_real_server() -> None:
     assert measured["hits"] > 0
     assert measured["without a key"] == "status 401"
     assert measured["unwritable"] == []
+
+
+def test_a_run_cancelled_while_it_embeds_leaves_nothing_taken_or_half_done() -> None:
+    """Terminated by GraphQL as in the UI: CANCELED, nothing published, no draft, its pool free; the next run goes on."""
+    assert cancel.campaign(pages=2000).kept(2000)
 
 
 def test_a_data_engineer_walks_through_the_ui() -> None:
