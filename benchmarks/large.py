@@ -6,6 +6,7 @@ are read from a published database.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -29,6 +30,10 @@ LABELS: tuple[tuple[tuple[Generation, ...], float], ...] = (
 """Generations of the chunks; the rarest is in 1.8 % of them, as in the blueprint."""
 VOCABULARY = 60_000
 CENTRES = 400
+TERM_SHARES = (0.0001, 0.001, 0.0029, 0.0066, 0.0132, 0.0217, 0.0366, 0.0894, 0.1647, 0.337, 0.8991)
+"""Deciles of the share of the chunks that a term of a judged question stands in: 120 questions, 9,919 chunks."""
+TERMS = 9
+"""Terms of a judged question, the median."""
 _FUNCTION_WORDS = (
     "the",
     "a",
@@ -108,18 +113,31 @@ class Corpus:
             yield PublishRow(chunk, vectors[position - start])
 
     def questions(self, count: int) -> list[tuple[str, Vector]]:
-        """Questions of six words of some chunk behind "how do i", with a vector near that chunk's."""
+        """Questions of nine words of some chunk each, as common as those of judged questions, with a vector near that chunk's.
+
+        Of the chunk's words that is taken which is nearest in frequency to a draw from ``TERM_SHARES``.
+        """
         rng = np.random.default_rng((self.seed, 3))
+        shares = self._shares(rng.integers(self.count, size=2000).tolist())
         asked = []
         for position in rng.integers(self.count, size=count).tolist():
-            words = self.text(position)[2].split()
-            first = int(rng.integers(max(1, len(words) - 6)))
+            # An identifier is several terms, of which "get" stands in every synthetic chunk.
+            words = sorted({word for word in self.text(position)[2].split() if not word.startswith("get")})
+            logs = np.log([max(shares.get(word, 0.0), 1 / self.count) for word in words])
+            chosen: list[str] = []
+            for wanted in np.interp(rng.random(TERMS), np.linspace(0, 1, len(TERM_SHARES)), np.log(TERM_SHARES)):
+                nearest = int(np.argmin(np.abs(logs - wanted)))
+                chosen.append(words[nearest])
+                logs[nearest] = np.inf
             start = position - position % 500
             vector = self.vectors(start, 500)[position - start] + 0.05 * rng.standard_normal(self.dimension)
-            asked.append(
-                (f"how do i {' '.join(words[first : first + 6])}", (vector / np.linalg.norm(vector)).astype(np.float32))
-            )
+            asked.append((" ".join(chosen), (vector / np.linalg.norm(vector)).astype(np.float32)))
         return asked
+
+    def _shares(self, positions: Sequence[int]) -> dict[str, float]:
+        """The share of these chunks that a word stands in."""
+        found = Counter(word for position in positions for word in set(self.text(position)[2].split()))
+        return {word: times / len(positions) for word, times in found.items()}
 
 
 class Known:

@@ -22,12 +22,14 @@ from bbj_pipeline.storage.spaces import Space
 
 __all__ = ["DenseLeg", "Filter", "LexicalLeg", "Ranked", "ids"]
 
-EXACT_ROWS = 6000
-"""Up to so many matching rows are compared one by one: exact, and as fast as an index scan that discards most it meets."""
 EF_SEARCH = 200
-"""Candidates HNSW keeps while it searches, at least. Otherwise four times what is wanted, divided by the share of the rows that
-a filter admits: with twice the limit two per cent of the nearest 100 real chunks, near-duplicates often, were missed."""
+"""Candidates HNSW keeps while it searches, at least."""
+EF_FACTOR = 2
+"""Otherwise so many times what is wanted, divided by the share of the rows that a filter admits. Twice as many cost twice the
+time and changed no judged query's first ten."""
 MAX_EF_SEARCH = 1000
+ROWS_PER_CANDIDATE = 8
+"""Comparing so many rows one by one takes as long as one more candidate of an index scan; exact where that is less."""
 FIRST_POSTINGS = 10_000
 """Postings read to find the first candidates."""
 MAX_CORRECTED = 3
@@ -101,7 +103,7 @@ class DenseLeg:
         """Return min(``candidates``, matching) chunks by cosine similarity, and as many of those that fit the hint."""
         if among.hinted is None or among.matching <= candidates:
             return self._nearest(among, among.facets, among.matching, candidates)
-        if among.hinted_matching > EXACT_ROWS:
+        if _is_worth_an_index(among, among.hinted_matching, candidates):
             both = self._by_index(among, among.facets, among.hinted, among.hinted_matching, candidates)
             if sum(is_hinted for _, _, is_hinted in both) >= candidates:
                 return Ranked(_items(both), "hnsw", {"matching": among.matching})
@@ -129,7 +131,7 @@ class DenseLeg:
         return Ranked(items, found.path, {**found.details, "missed_by_index": len(missed)})
 
     def _nearest(self, among: Admitted, facets: Sequence[int] | None, matching: int, candidates: int) -> Ranked:
-        if matching > EXACT_ROWS:
+        if _is_worth_an_index(among, matching, candidates):
             rows = self._by_index(among, facets, None, matching, candidates)
             if len(rows) >= min(candidates, matching):
                 return Ranked(_items(rows), "hnsw", {"matching": matching})
@@ -142,7 +144,6 @@ class DenseLeg:
         self, among: Admitted, facets: Sequence[int] | None, hinted: Sequence[int] | None, wanted: int, candidates: int
     ) -> list[tuple[Any, ...]]:
         """Scan until ``candidates`` of the ``wanted`` rows, those that match or that fit the hint, should have been met."""
-        breadth = round(4 * candidates * among.chunks / wanted)
         matching = wanted if hinted is None else among.matching
         values = {
             "facets": _array(facets),
@@ -151,7 +152,7 @@ class DenseLeg:
             "candidates": candidates,
             "scanned": round(2 * candidates * matching / wanted),
         }
-        self.connection.execute(query("set_hnsw_scan"), {"ef_search": str(min(MAX_EF_SEARCH, max(EF_SEARCH, breadth)))})
+        self.connection.execute(query("set_hnsw_scan"), {"ef_search": str(_breadth(among, wanted, candidates))})
         rows = self.connection.execute(query("select_dense_hnsw", chunks=self.space.chunks), values).fetchall()
         self.connection.execute(query("reset_hnsw_scan"))
         return rows
@@ -225,6 +226,16 @@ class LexicalLeg:
 
     def _near(self, word: str, most: int) -> list[Term]:
         return near_terms(self.connection, self.space, word, most)
+
+
+def _breadth(among: Admitted, wanted: int, candidates: int) -> int:
+    """Return how many candidates HNSW keeps to meet ``candidates`` of the ``wanted`` rows."""
+    return min(MAX_EF_SEARCH, max(EF_SEARCH, round(EF_FACTOR * candidates * among.chunks / wanted)))
+
+
+def _is_worth_an_index(among: Admitted, wanted: int, candidates: int) -> bool:
+    """Tell whether an index scan for the ``wanted`` rows is faster than comparing each of them."""
+    return wanted > 0 and wanted > ROWS_PER_CANDIDATE * _breadth(among, wanted, candidates)
 
 
 def ids(items: Sequence[tuple[str, float]]) -> list[str]:
