@@ -234,7 +234,7 @@ def test_a_new_parser_parses_all_again_and_equal_topics_cost_nothing_more(night:
     with Platform(settings, embedder=CountingEmbedder()) as platform:
         night.definitions = dg.Definitions(
             build_source_assets(source=parser, instances=instances, max_retries=0),
-            resources={"platform": platform, "stage_files": StageFileIOManager(platform)},
+            resources={"platform": platform, "stage_files": StageFileIOManager(platform, max_retries=0)},
             executor=dg.in_process_executor,
         )
         assert night.tick() == {"one": DOWNSTREAM, "two": DOWNSTREAM}
