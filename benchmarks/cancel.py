@@ -4,7 +4,8 @@
 
 `bbj-pipeline ui` over a fresh data folder and one instance of N pages. A refresh is launched, and while its vectors are being
 computed it is terminated as the UI's *Terminate* does (GraphQL, the default policy). It must end as CANCELED, publish nothing,
-leave no draft of a stage file, and give its place in the embedder's pool back; the next refresh must publish all pages.
+leave no draft of a stage file, and give its place in the embedder's pool back. The next refresh must publish what is there
+then, a few of the pages.
 Exits with 1 when anything did not hold.
 """
 
@@ -26,6 +27,8 @@ from benchmarks.processes import BIN, Webserver, free_port, started, wait_for
 
 JOB, KIND, NAME = "mdx_refresh", "mdx", "pages"
 ENDED = ("SUCCESS", "FAILURE", "CANCELED")
+FEW = 20
+"""Pages that are still there at the second refresh, which need not take long."""
 
 
 @dataclass
@@ -43,11 +46,12 @@ class Outcome:
     next_documents: int = 0
     drafts_at_the_end: list[str] = field(default_factory=list)
 
-    def kept(self, pages: int) -> bool:
+    @property
+    def kept(self) -> bool:
         """Whether everything was as promised."""
         half_state = self.drafts or self.published or self.drafts_at_the_end or "embeddings.parquet" in self.stages
         ended = self.status == "CANCELED" and self.attempts == 1 and "chunks.parquet" in self.stages
-        return bool(ended and not half_state and self.next_status == "SUCCESS" and self.next_documents == pages)
+        return bool(ended and not half_state and self.next_status == "SUCCESS" and self.next_documents == FEW)
 
 
 def campaign(*, pages: int, say: Callable[[str], None] = print) -> Outcome:
@@ -86,6 +90,8 @@ def campaign(*, pages: int, say: Callable[[str], None] = print) -> Outcome:
             outcome.published = publications(environment)
             say(f"place free after {outcome.seconds_to_slot} s; {outcome.attempts} attempt; drafts left {outcome.drafts}")
             say(f"stage files {outcome.stages}; publications {outcome.published}")
+            for number in range(FEW, pages):
+                (folder / "pages" / f"{number}.md").unlink()
             outcome.next_status = ended(web, web.launch(location, JOB, NAME))
             found = publications(environment)
             outcome.next_documents = found[0]["counts"]["documents"] if found else 0
@@ -145,13 +151,11 @@ def publications(environment: dict[str, str]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pages", type=int, default=2000, help="pages of the instance, one chunk each")
-    pages = parser.parse_args().pages
-    outcome = campaign(pages=pages)
+    parser.add_argument("--pages", type=int, default=1000, help="pages of the instance, one chunk each")
+    outcome = campaign(pages=parser.parse_args().pages)
     print(outcome)
-    kept = outcome.kept(pages)
-    print("kept" if kept else "BROKEN")
-    sys.exit(0 if kept else 1)
+    print("kept" if outcome.kept else "BROKEN")
+    sys.exit(0 if outcome.kept else 1)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ class Tour:
         self.see(text)
 
     def see(self, text: str, *, seconds: float = 60) -> None:
-        self.page.get_by_text(text).first.wait_for(timeout=seconds * 1000)
+        self.page.get_by_text(text).filter(visible=True).first.wait_for(timeout=seconds * 1000)
 
     def click(self, role: str, name: str) -> None:
         self.page.get_by_role(role, name=name).first.click()
@@ -111,7 +111,7 @@ def backfill(tour: Tour) -> None:
     tour.picture("4-backfill", "both WordPress sites at once")
     tour.click("button", "Launch backfill")
     tour.open("/runs?view=backfills", "2 partitions")
-    tour.see("Completed", seconds=400)
+    tour.see("Succeeded", seconds=400)
 
 
 def roll_back(tour: Tour, environment: dict[str, str]) -> None:
