@@ -1,11 +1,14 @@
 -- Exact BM25 over all postings of the question's terms. Ties at the end come back whole: who of them stays is decided by id.
+-- The last digits, which depend on the order of addition, are left out, or equal scores would not tie.
 with weighted as materialized (
     select term, weight from unnest(%(terms)s::integer[], %(weights)s::float8[]) as weighted (term, weight)
 ),
 scored as materialized (
     select posting.chunk,
         coalesce(bool_or(posting.facet = any(%(hinted)s::integer[])), false) as is_hinted,
-        sum(weighted.weight * posting.tf / (posting.tf + %(base)s::float8 + %(slope)s::float8 * posting.length)) as score
+        round(1e9::float8 * sum(
+            weighted.weight * posting.tf / (posting.tf + %(base)s::float8 + %(slope)s::float8 * posting.length)
+        )) / 1e9 as score
     from {postings} as posting
     join weighted on weighted.term = posting.term
     where posting.term = any(%(terms)s::integer[])

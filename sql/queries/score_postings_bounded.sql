@@ -22,13 +22,13 @@ threshold as materialized (
         coalesce((select score from scored where is_hinted order by score desc offset %(limit)s - 1 limit 1), 0) as hinted_score
 ),
 completed as materialized (
-    select scored.chunk, scored.is_hinted, scored.score + coalesce((
+    select scored.chunk, scored.is_hinted, round(1e9::float8 * (scored.score + coalesce((
         select sum(common.weight * posting.tf / (posting.tf + %(base)s::float8 + %(slope)s::float8 * posting.length))
         from common
         join {postings} as posting on posting.term = common.term and posting.chunk = scored.chunk
-    ), 0) as score
+    ), 0))) / 1e9 as score
     from scored, threshold
-    where scored.score + %(rest)s::float8 >= case when is_hinted then least(threshold.score, threshold.hinted_score)
+    where scored.score + %(rest)s::float8 + 1e-9 >= case when is_hinted then least(threshold.score, threshold.hinted_score)
         else threshold.score end
 ),
 best as (

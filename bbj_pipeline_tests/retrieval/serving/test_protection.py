@@ -211,7 +211,7 @@ def test_a_client_that_leaves_frees_its_place(small: Database, settings: Setting
 
 
 def test_a_flood_is_answered_or_refused(small: Database, settings: Settings) -> None:
-    """Of 300 questions at the same moment, by REST and MCP, none is lost: 200, or 503 with Retry-After where there is no place;
+    """Of 120 questions at the same moment, by REST and MCP, none is lost: 200, or 503 with Retry-After where there is no place;
     database connections stay within the pool, and the next question is served."""
     tight = settings.model_copy(update={"serve_threads": 2, "serve_queue": 8})
     tool = {"name": "search_bbj_knowledge", "arguments": {"query": "window"}}
@@ -219,14 +219,14 @@ def test_a_flood_is_answered_or_refused(small: Database, settings: Settings) -> 
     accepted = {"accept": "application/json, text/event-stream"}
 
     async def flood(url: str) -> list[httpx.Response]:
-        async with httpx.AsyncClient(base_url=url, timeout=60, limits=httpx.Limits(max_connections=300)) as client:
-            asked = [client.post("/search", json={"query": "window"}) for _ in range(200)]
-            asked += [client.post("/mcp", json=message, headers=accepted) for _ in range(100)]
+        async with httpx.AsyncClient(base_url=url, timeout=60, limits=httpx.Limits(max_connections=120)) as client:
+            asked = [client.post("/search", json={"query": "window"}) for _ in range(80)]
+            asked += [client.post("/mcp", json=message, headers=accepted) for _ in range(40)]
             return await asyncio.gather(*asked)
 
     with Database(small.url, pool_size=2) as pool, running(pool, EMBEDDER, tight) as url:
         answers = asyncio.run(flood(url))
-        rest, mcp = answers[:200], answers[200:]
+        rest, mcp = answers[:80], answers[80:]
         assert {answer.status_code for answer in rest} <= {200, 503}
         assert all(answer.headers["retry-after"] for answer in rest if answer.status_code == 503)
         assert {answer.status_code for answer in mcp} == {200}
