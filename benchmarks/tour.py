@@ -96,7 +96,7 @@ def find_and_mend(tour: Tour, export: Path, good: bytes) -> None:
     export.write_bytes(good)
     tour.click("button", "Re-execute all")
     tour.page.wait_for_url(lambda url: url != f"{tour.web.url}/runs/{runs[0]['runId']}", timeout=60_000)
-    tour.see("Finished execution of run for", seconds=300)
+    tour.see("Finished execution of run for", seconds=600)
     tour.see("RUN_SUCCESS")
     tour.picture("3-again", "the same partition run again")
 
@@ -111,7 +111,7 @@ def backfill(tour: Tour) -> None:
     tour.picture("4-backfill", "both WordPress sites at once")
     tour.click("button", "Launch backfill")
     tour.open("/runs?view=backfills", "2 partitions")
-    tour.see("Succeeded", seconds=400)
+    tour.see("Succeeded", seconds=600)
 
 
 def roll_back(tour: Tour, environment: dict[str, str]) -> None:
@@ -123,7 +123,7 @@ def roll_back(tour: Tour, environment: dict[str, str]) -> None:
     tour.see("No errors")
     tour.picture("5-launchpad", "the instance is chosen, its config is written")
     tour.click("button", "Launch Run")
-    tour.see("rolled back from publication", seconds=180)
+    tour.see("rolled back from publication", seconds=400)
     tour.see("RUN_SUCCESS")
     tour.picture("6-rolled-back", "what the rollback did")
     after = publications(environment)
