@@ -111,7 +111,7 @@ def backfill(tour: Tour) -> None:
     tour.picture("4-backfill", "both WordPress sites at once")
     tour.click("button", "Launch backfill")
     tour.open("/runs?view=backfills", "2 partitions")
-    tour.see("Succeeded", seconds=600)
+    tour.see("Success", seconds=600)
 
 
 def roll_back(tour: Tour, environment: dict[str, str]) -> None:
