@@ -27,7 +27,8 @@ from pydantic import SecretStr
 
 from bbj_pipeline.models import load_embedder
 from bbj_pipeline.retrieval import Searcher, SearchResponse
-from bbj_pipeline.retrieval.legs import DenseLeg, Filter
+from bbj_pipeline.retrieval.dense import DenseLeg
+from bbj_pipeline.retrieval.legs import Filter
 from bbj_pipeline.settings import load_settings
 from bbj_pipeline.stages.contract import Vector
 from bbj_pipeline.storage.database import Connection, Database, open_database
@@ -239,7 +240,7 @@ def processor(server: Server, work: Callable[[int], Any], count: int) -> list[fl
 
 def database_part(results: Sequence[Any]) -> str:
     """Percentiles of the milliseconds spent in statements; nothing for what is no search."""
-    parts = ("filter", "dense", "lexical", "generations", "fetch")
+    parts = ("filter", "dense", "lexical", "completed", "fetch", "copies", "links")
     if not all(isinstance(result, SearchResponse) for result in results):
         return " | | "
     return percentiles([sum(result.explain["milliseconds"][part] for part in parts) for result in results])

@@ -14,7 +14,7 @@ import numpy as np
 
 from bbj_pipeline.errors import ModelError
 from bbj_pipeline.models.profile import ModelProfile
-from bbj_pipeline.models.runtime import best_dtype, load_weights
+from bbj_pipeline.models.runtime import best_dtype, load_weights, one_core_spared
 from bbj_pipeline.models.tokenizer import ModelTokenizer
 from bbj_pipeline.models.vectors import refuse_overlong, unit_vectors, usable_query_vector
 from bbj_pipeline.stages.contract import Vector, Vectors
@@ -88,7 +88,9 @@ class SentenceTransformerEmbedder:
 
     def embed_query(self, text: str) -> Vector:
         """Return the query's float32 vector of shape (dimension,) and length 1; a query over the window is cut to it."""
-        return usable_query_vector(self._profile, unit_vectors(self._encode([text], self._profile.query_prompt)))
+        with self._lock, one_core_spared():
+            vectors = self._encode([text], self._profile.query_prompt)
+        return usable_query_vector(self._profile, unit_vectors(vectors))
 
     def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
         with self._lock:

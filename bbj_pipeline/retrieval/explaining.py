@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from bbj_pipeline.records import Generation
 from bbj_pipeline.retrieval.contract import Candidate, DocumentLink, Reranker, Reranking
 from bbj_pipeline.retrieval.legs import Ranked
 from bbj_pipeline.retrieval.relations import Copies
@@ -29,7 +28,6 @@ class Found:
     dense: Ranked
     lexical: Ranked
     fused: Mapping[str, float]
-    generations: Mapping[str, Sequence[Generation]]
     candidates: Mapping[str, Candidate]
     copies: Copies
     links: Mapping[str, tuple[DocumentLink, ...]]

@@ -8,7 +8,8 @@ selection of hits. How a stage computes lives in its own module; what may be ask
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Self
 
@@ -17,10 +18,12 @@ from bbj_pipeline.records import DocType, Generation
 from bbj_pipeline.retrieval.bonus import Wording
 from bbj_pipeline.retrieval.confidence import confidence
 from bbj_pipeline.retrieval.contract import Candidate, Groups, Reranker, Reranking, SearchHit, SearchResponse
+from bbj_pipeline.retrieval.dense import DenseLeg
 from bbj_pipeline.retrieval.explaining import Clock, Found, explain_hit, explain_search
 from bbj_pipeline.retrieval.fusion import fuse
 from bbj_pipeline.retrieval.generation import adjusted, generation_score
-from bbj_pipeline.retrieval.legs import DenseLeg, LexicalLeg, ids
+from bbj_pipeline.retrieval.legs import ids
+from bbj_pipeline.retrieval.lexical import LexicalLeg
 from bbj_pipeline.retrieval.relations import Copies, find_copies, find_links
 from bbj_pipeline.retrieval.request import SearchRequest
 from bbj_pipeline.retrieval.reranking import rerank
@@ -30,11 +33,13 @@ from bbj_pipeline.settings import Settings
 from bbj_pipeline.stages.contract import Embedder, Vector
 from bbj_pipeline.storage.database import Connection, Database
 from bbj_pipeline.storage.lexical import admitted
-from bbj_pipeline.storage.passages import fetch_generations, fetch_neighbours, fetch_passages
+from bbj_pipeline.storage.passages import fetch_neighbours, fetch_passages
 from bbj_pipeline.storage.spaces import Space, active_space
 
 __all__ = ["SearchConfig", "Searcher"]
 
+EMBEDDING_THREADS = 8
+"""Questions that are embedded at once; a model that computes here takes one at a time."""
 SHORTLIST = 50
 """Candidates whose texts are read, for their wording; three times the limit when that is more."""
 JUDGED = 5
@@ -109,6 +114,7 @@ class Searcher:
         self._config = config or SearchConfig()
         self._reranker = reranker
         self._groups = groups
+        self._embedding = ThreadPoolExecutor(EMBEDDING_THREADS, thread_name_prefix="embed")
 
     @property
     def reranker(self) -> Reranker | None:
@@ -144,11 +150,12 @@ class Searcher:
             neighbours, confident, rerank, rerank_milliseconds, explain,
         )  # fmt: skip
         clock = Clock()
-        embedding = clock.time("embed", lambda: self._embedder.embed_query(request.query))
+        # The model works beside the database, which looks for the words meanwhile.
+        embedding = self._embedding.submit(clock.time, "embed", lambda: self._embedder.embed_query(request.query))
 
         def find(connection: Connection) -> tuple[Space, Found]:
             space = self._space(connection)
-            return space, self._find(connection, space, request, embedding, clock)
+            return space, self._find(connection, space, request, embedding.result, clock)
 
         space, found = self._database.read(find, timeout=self._config.timeout)
         # A reranker takes its time: the connection is back in the pool by now.
@@ -179,23 +186,24 @@ class Searcher:
             )
         return space
 
-    def _find(self, connection: Connection, space: Space, request: SearchRequest, embedding: Vector, clock: Clock) -> Found:
-        """Stages 1 to 3."""
+    def _find(
+        self, connection: Connection, space: Space, request: SearchRequest, embedding: Callable[[], Vector], clock: Clock
+    ) -> Found:
+        """Stages 1 to 3; ``embedding`` waits for the question's vector."""
         config, condition = self._config, request.filter
         among = clock.time("filter", lambda: admitted(connection, space, condition.values, filtered=not condition.is_open))
         wanted = (max(config.dense_candidates, request.limit), max(config.lexical_candidates, request.limit))
-        vectors = DenseLeg(connection, space, embedding)
-        nearest = clock.time("dense", lambda: vectors.search(among, wanted[0]))
         lexical = clock.time("lexical", lambda: LexicalLeg(connection, space, request.query).search(among, wanted[1]))
+        vectors = DenseLeg(connection, space, clock.time("wait", embedding))
+        nearest = clock.time("dense", lambda: vectors.search(among, wanted[0]))
         dense = clock.time("completed", lambda: vectors.completed(nearest, ids(lexical.items), wanted[0]))
         fused = fuse([(config.dense_weight, ids(dense.items)), (config.lexical_weight, ids(lexical.items))], k=config.rrf_k)
-        generations = clock.time("generations", lambda: fetch_generations(connection, space, ids(fused)))
-        short = self._shortlist(request, dict(fused), generations)
+        short = self._shortlist(request, dict(fused), {**dense.generations, **lexical.generations})
         passages = clock.time("fetch", lambda: fetch_passages(connection, space, short))
         candidates = {identity: Candidate(identity, *values) for identity, values in passages.items()}
         copies = clock.time("copies", lambda: self._copies(connection, space, list(candidates.values())))
         links = clock.time("links", lambda: find_links(connection, space, list(candidates.values())))
-        return Found(among.chunks, dense, lexical, dict(fused), generations, candidates, copies, links)
+        return Found(among.chunks, dense, lexical, dict(fused), candidates, copies, links)
 
     def _copies(self, connection: Connection, space: Space, chunks: Sequence[Candidate]) -> Copies:
         return find_copies(connection, space, chunks) if self._groups is None else Copies(self._groups(chunks))

@@ -125,7 +125,9 @@ class Database:
         """
         with self.connection() as connection, connection.transaction():
             connection.execute("set transaction isolation level repeatable read, read only")
-            connection.execute("select set_config('statement_timeout', %s, true)", (f"{int(timeout * 1000)}ms",))
+            # Compiling a statement takes longer than any search; where costs are estimated high it would be done each time.
+            settings = "select set_config('statement_timeout', %s, true), set_config('jit', 'off', true)"
+            connection.execute(settings, (f"{int(timeout * 1000)}ms",))
             yield connection
 
     @contextmanager

@@ -9,16 +9,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from psycopg import sql
 
+from bbj_pipeline.records import Generation
 from bbj_pipeline.stages.terms import terms
 from bbj_pipeline.storage.database import Connection
 from bbj_pipeline.storage.queries import query
 from bbj_pipeline.storage.spaces import Space
 
-__all__ = ["Admitted", "Term", "admitted", "find_terms", "near_terms", "score_postings", "settle", "term_counts"]
+__all__ = [
+    "Admitted",
+    "Postings",
+    "Term",
+    "admitted",
+    "find_terms",
+    "near_terms",
+    "numbered",
+    "read_postings",
+    "settle",
+    "term_counts",
+]
 
 SETTLE_SHARE = 0.05
 """Share of a space's chunks that must have been written before its tables are vacuumed and analysed at once."""
@@ -31,6 +45,26 @@ class Term:
     id: int
     text: str
     df: int
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Where one term stands: parallel arrays, one element a chunk.
+
+    ``chunks`` are chunk numbers, ``tfs`` how often the term stands there, ``hinted`` whether the chunk fits the hint, and
+    ``lengths`` the terms of the chunk.
+    """
+
+    chunks: NDArray[np.int64]
+    tfs: NDArray[np.int64]
+    hinted: NDArray[np.bool_]
+    lengths: NDArray[np.int64]
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> Self:
+        """Take apart what ``select_postings.sql`` packs."""
+        numbers = np.frombuffer(packed, dtype=">i8").astype(np.int64)
+        return cls(numbers >> 32, numbers >> 16 & 0xFFFF, (numbers >> 15 & 1).astype(bool), numbers & 0x7FFF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,37 +134,31 @@ def near_terms(connection: Connection, space: Space, word: str, distance: int) -
     return [Term(*row) for row in connection.execute(query("select_near_terms", terms=space.terms), values)]
 
 
-def score_postings(
+def read_postings(
     connection: Connection,
     space: Space,
+    terms: Sequence[int],
     *,
-    weights: Mapping[int, float],
-    common: Mapping[int, float],
-    base: float,
-    slope: float,
     facets: Sequence[int] | None,
     hinted: Sequence[int] | None,
-    limit: int,
-) -> list[tuple[str, bool, float]]:
-    """Return ``(chunk id, whether it is hinted, score)`` of the best ``limit`` chunks, and of as many hinted ones.
-
-    A chunk scores the sum of ``weight * tf / (tf + base + slope * length)`` over the terms it has. Candidates are the chunks
-    with a term of ``weights``; a term of ``common`` counts where it stands in one of them.
-    """
+    chunks: Sequence[int] | None = None,
+) -> dict[int, Postings]:
+    """Return the postings of each term that has some: of admitted ``facets`` and, when given, of some ``chunks`` only."""
     values = {
-        "terms": list(weights),
-        "weights": list(weights.values()),
-        "common": list(common),
-        "common_weights": list(common.values()),
-        "base": base,
-        "slope": slope,
+        "terms": list(terms),
         "facets": None if facets is None else list(facets),
         "hinted": None if hinted is None else list(hinted),
-        "rest": sum(common.values()),
-        "limit": limit,
+        "chunks": None if chunks is None else list(chunks),
     }
-    name = "score_postings_bounded" if common else "score_postings"
-    return connection.execute(query(name, postings=space.postings, chunks=space.chunks), values).fetchall()
+    with connection.cursor(binary=True) as cursor:
+        rows = cursor.execute(query("select_postings", postings=space.postings), values).fetchall()
+    return {term: Postings.unpacked(packed) for term, packed in rows}
+
+
+def numbered(connection: Connection, space: Space, numbers: Sequence[int]) -> dict[int, tuple[str, tuple[Generation, ...]]]:
+    """Return id and generations of the chunks with these numbers."""
+    rows = connection.execute(query("select_numbered", chunks=space.chunks), {"numbers": list(numbers)})
+    return {number: (identity, tuple(labels)) for number, identity, labels in rows}
 
 
 def _pieces(word: str, count: int) -> list[str]:

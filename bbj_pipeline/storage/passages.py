@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bbj_pipeline.records import Generation
 from bbj_pipeline.storage.database import Connection
 from bbj_pipeline.storage.queries import query
 from bbj_pipeline.storage.spaces import Space
 
-__all__ = ["fetch_generations", "fetch_neighbours", "fetch_passages"]
-
-
-def fetch_generations(connection: Connection, space: Space, identities: Sequence[str]) -> dict[str, tuple[Generation, ...]]:
-    """Return the generations of chunks by id, in the order asked for, without their texts; unknown ids are left out."""
-    rows = connection.execute(query("select_generations", chunks=space.chunks), {"ids": list(identities)})
-    found = {identity: tuple(labels) for identity, labels in rows}
-    return {identity: found[identity] for identity in identities if identity in found}
+__all__ = ["fetch_neighbours", "fetch_passages"]
 
 
 def fetch_passages(connection: Connection, space: Space, identities: Sequence[str]) -> dict[str, tuple[Any, ...]]:

@@ -11,7 +11,8 @@ import pytest
 
 from bbj_pipeline.records import Generation
 from bbj_pipeline.retrieval.bm25 import K1, B
-from bbj_pipeline.retrieval.legs import Filter, LexicalLeg, Ranked
+from bbj_pipeline.retrieval.legs import Filter, Ranked
+from bbj_pipeline.retrieval.lexical import LexicalLeg
 from bbj_pipeline.settings import SAMPLES_DIR
 from bbj_pipeline.stages.terms import terms
 from bbj_pipeline.storage.database import Database

@@ -12,7 +12,8 @@ import pytest
 from bbj_pipeline.errors import ConfigurationError, RejectedInput, SchemaError
 from bbj_pipeline.records import DocumentId, Generation, InstanceRef
 from bbj_pipeline.retrieval import SearchConfig, Searcher, render_text
-from bbj_pipeline.retrieval.legs import DenseLeg, Filter, Ranked
+from bbj_pipeline.retrieval.dense import DenseLeg
+from bbj_pipeline.retrieval.legs import Filter, Ranked
 from bbj_pipeline.stages.contract import Vector
 from bbj_pipeline.stages.duplicates import Copy
 from bbj_pipeline.stages.modernisation import DocumentLink, LinkGraph
@@ -212,7 +213,7 @@ def test_explain_shows_each_stage(corpus: Database) -> None:
     assert response.explain is not None
     assert response.explain["dense"] == {"path": "exact", "matching": 5, "candidates": 5}
     assert response.explain["lexical"]["terms"]["window"] == 2
-    assert {"embed", "filter", "dense", "lexical", "generations", "fetch", "wording"} <= response.explain["milliseconds"].keys()
+    assert {"embed", "filter", "dense", "lexical", "completed", "fetch", "wording"} <= response.explain["milliseconds"].keys()
 
 
 def test_text_for_a_terminal(corpus: Database) -> None:
@@ -324,14 +325,14 @@ def test_what_the_index_did_not_meet_is_found_by_its_words(
         whole = leg.search(admitted(connection, space, Filter().values, filtered=False), 100)
         keys = dict(connection.execute("select id, doc_key from doc_chunks").fetchall())
         missed, far = whole.items[:3], min(keys, key=lambda identity: vectors[int(keys[identity][:5])] @ question)
-        partial = Ranked(whole.items[3:], "hnsw")
+        partial = Ranked(whole.items[3:], whole.generations, "hnsw")
         others = [*(identity for identity, _ in missed), whole.items[10][0], far]
         completed = leg.completed(partial, others, 97)
         assert [identity for identity, _ in completed.items] == [identity for identity, _ in whole.items]
         assert completed.details == {"missed_by_index": 3}
         for identity, similarity in completed.items[:3]:
             assert similarity == pytest.approx(float(vectors[int(keys[identity][:5])] @ question), abs=1e-5)
-        exact = Ranked(whole.items[3:], "exact")
+        exact = Ranked(whole.items[3:], whole.generations, "exact")
         assert leg.completed(exact, others, 97) is exact
 
 

@@ -1,1 +1,0 @@
-select id, generation from {chunks} where id = any(%(ids)s)

@@ -1,0 +1,1 @@
+select number, id, generation from {chunks} where number = any(%(numbers)s::integer[])
