@@ -16,13 +16,14 @@ __all__ = ["CountingEmbedder", "EmbedsOnce", "MemoryCache", "WordTokenizer"]
 
 
 class CountingEmbedder:
-    """Unit vectors that depend on the text alone; ``calls`` and ``texts`` say how often and for what it was asked."""
+    """Unit vectors that depend on the text alone; ``calls``, ``texts`` and ``queries`` say how often it was asked for what."""
 
     def __init__(self, dimension: int = 8, fingerprint: str = "counting:1") -> None:
         self._dimension = dimension
         self._fingerprint = fingerprint
         self.calls = 0
         self.texts: list[str] = []
+        self.queries: list[str] = []
 
     @property
     def fingerprint(self) -> str:
@@ -40,6 +41,7 @@ class CountingEmbedder:
         return np.stack([self.vector(text) for text in texts])
 
     def embed_query(self, text: str) -> Vector:
+        self.queries.append(text)
         return self.vector(text)
 
     def vector(self, text: str) -> Vector:

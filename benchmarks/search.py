@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,10 @@ CASES: dict[str, tuple[dict[str, Any], Filter]] = {
 }
 ONLY_RARE = Filter(generations=("vpro5",))
 """The label of 1.8 % alone, without the universal documents that a search always admits."""
+
+Work = Callable[[int], Any]
+"""Asks the question of that number."""
+Begin = Callable[[], Work]
 
 PLAIN = """
 with dense as (
@@ -162,7 +167,7 @@ def exact(connection: Connection, chunks: sql.Identifier, vector: Vector, facets
     return {row[0] for row in connection.execute(statement, values)}
 
 
-def timed(work: Callable[[int], Any], count: int, clients: int) -> tuple[list[Any], list[float], float]:
+def timed(work: Work, count: int, clients: int) -> tuple[list[Any], list[float], float]:
     """Run ``work`` for each number in ``clients`` threads; return results, milliseconds of each, and calls a second."""
 
     def one(number: int) -> tuple[Any, float]:
@@ -197,38 +202,56 @@ def main() -> None:
     place = fresh_database() if asked.folder is None else kept_database(asked.folder)
     with place as (database, server):
         seconds = load(database, corpus)
-        rare = LABELS[5][1]
         print(f"{asked.chunks:,} chunks, {asked.dimension} dimensions, {len(corpus.real):,} real texts")
         print(f"published in {seconds:.0f} s")
-        print("\n| filter | rows admitted | path | fewest of 20 rows | recall@20 |\n|---|---|---|---|---|")
-        for name, condition in {
-            **{name: case[1] for name, case in CASES.items()},
-            f"only vpro5, {rare:.1%}": ONLY_RARE,
-        }.items():
-            share, fewest, matching, path = recall(database, questions[:50], condition)
-            print(f"| {name} | {matching:,} | {path} | {fewest} | {share:.3f} |", flush=True)
-        searcher = Searcher(database, Known(corpus, questions, load_embedder(load_settings())))
-        works: dict[str, Callable[[int], Any]] = {
-            name: (lambda n, options=options: searcher.search(questions[n][0], explain=True, **options))  # type: ignore[misc]
-            for name, (options, _) in CASES.items()
-        }
-        works["plain SQL, ts_rank_cd"] = lambda n: plain(database, *questions[n])
-        print("\n| one client | server CPU p50 | p95 | p99 | database p50 | p95 | p99 | end to end p50 | p95 | p99 |")
-        print("|---|---|---|---|---|---|---|---|---|---|")
-        for name, work in works.items():
-            work(0)
-            spent = processor(server, work, len(questions))
-            results, total, _ = timed(work, len(questions), 1)
-            print(f"| {name} | {percentiles(spent)} | {database_part(results)} | {percentiles(total)} |", flush=True)
+        print_recall(database, questions[:50])
+        embedder = Known(corpus, questions, load_embedder(load_settings()))
+        print_one_client(server, begins(database, questions, embedder), len(questions))
         for clients in asked.clients:
-            print(f"\n| {clients} clients | database p50 | p95 | p99 | end to end p50 | p95 | p99 | a second |")
-            print("|---|---|---|---|---|---|---|---|")
-            for name, work in works.items():
-                results, total, rate = timed(work, len(questions), clients)
-                print(f"| {name} | {database_part(results)} | {percentiles(total)} | {rate:.0f} |", flush=True)
+            print_clients(clients, begins(database, questions, embedder), len(questions))
 
 
-def processor(server: Server, work: Callable[[int], Any], count: int) -> list[float]:
+def begins(database: Database, questions: Sequence[tuple[str, Vector]], embedder: Known) -> dict[str, Begin]:
+    """How each kind of search is begun: with a searcher of its own, which remembers no question of an earlier run."""
+
+    def ours(options: dict[str, Any]) -> Work:
+        searcher = Searcher(database, embedder)
+        return lambda n: searcher.search(questions[n][0], explain=True, **options)
+
+    kinds: dict[str, Begin] = {name: partial(ours, options) for name, (options, _) in CASES.items()}
+    kinds["plain SQL, ts_rank_cd"] = lambda: lambda n: plain(database, *questions[n])
+    return kinds
+
+
+def print_recall(database: Database, questions: Sequence[tuple[str, Vector]]) -> None:
+    """Rows, path and recall by filter."""
+    print("\n| filter | rows admitted | path | fewest of 20 rows | recall@20 |\n|---|---|---|---|---|")
+    conditions = {name: case[1] for name, case in CASES.items()} | {f"only vpro5, {LABELS[5][1]:.1%}": ONLY_RARE}
+    for name, condition in conditions.items():
+        share, fewest, matching, path = recall(database, questions, condition)
+        print(f"| {name} | {matching:,} | {path} | {fewest} | {share:.3f} |", flush=True)
+
+
+def print_one_client(server: Server, kinds: dict[str, Begin], count: int) -> None:
+    """Processor time of the server, milliseconds in its statements, and of whole searches, one at a time."""
+    print("\n| one client | server CPU p50 | p95 | p99 | database p50 | p95 | p99 | end to end p50 | p95 | p99 |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for name, begin in kinds.items():
+        spent = processor(server, begin(), count)
+        results, total, _ = timed(begin(), count, 1)
+        print(f"| {name} | {percentiles(spent)} | {database_part(results)} | {percentiles(total)} |", flush=True)
+
+
+def print_clients(clients: int, kinds: dict[str, Begin], count: int) -> None:
+    """The same of searches side by side, and searches a second."""
+    print(f"\n| {clients} clients | database p50 | p95 | p99 | end to end p50 | p95 | p99 | a second |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, begin in kinds.items():
+        results, total, rate = timed(begin(), count, clients)
+        print(f"| {name} | {database_part(results)} | {percentiles(total)} | {rate:.0f} |", flush=True)
+
+
+def processor(server: Server, work: Work, count: int) -> list[float]:
     """Milliseconds of the server's processor time of each call."""
     spent = []
     for number in range(count):

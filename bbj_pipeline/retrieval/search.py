@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 from bbj_pipeline.errors import ConfigurationError, SchemaError
@@ -40,6 +41,8 @@ __all__ = ["SearchConfig", "Searcher"]
 
 EMBEDDING_THREADS = 8
 """Questions that are embedded at once; a model that computes here takes one at a time."""
+QUESTIONS_KEPT = 1000
+"""Questions whose vectors are remembered: an agent asks again with another filter, a reader turns the page."""
 SHORTLIST = 50
 """Candidates whose texts are read, for their wording; three times the limit when that is more."""
 JUDGED = 5
@@ -115,6 +118,7 @@ class Searcher:
         self._reranker = reranker
         self._groups = groups
         self._embedding = ThreadPoolExecutor(EMBEDDING_THREADS, thread_name_prefix="embed")
+        self._vector = lru_cache(QUESTIONS_KEPT)(embedder.embed_query)
 
     @property
     def reranker(self) -> Reranker | None:
@@ -151,7 +155,7 @@ class Searcher:
         )  # fmt: skip
         clock = Clock()
         # The model works beside the database, which looks for the words meanwhile.
-        embedding = self._embedding.submit(clock.time, "embed", lambda: self._embedder.embed_query(request.query))
+        embedding = self._embedding.submit(clock.time, "embed", lambda: self._vector(request.query))
 
         def find(connection: Connection) -> tuple[Space, Found]:
             space = self._space(connection)

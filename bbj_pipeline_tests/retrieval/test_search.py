@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bbj_pipeline.errors import ConfigurationError, RejectedInput, SchemaError
+from bbj_pipeline.errors import ConfigurationError, ModelError, RejectedInput, SchemaError
 from bbj_pipeline.records import DocumentId, Generation, InstanceRef
 from bbj_pipeline.retrieval import SearchConfig, Searcher, render_text
 from bbj_pipeline.retrieval.dense import DenseLeg
@@ -355,6 +355,34 @@ def test_rare_labels_return_enough_in_both_legs(database: Database) -> None:
             truth = _exact(rows, vectors, embedder.vector(query), {"vpro5"}, limit)
             assert len(hits) == expected
             assert {hit.chunk.key for hit in hits} == truth
+
+
+def test_a_question_asked_again_is_not_embedded_again(corpus: Database) -> None:
+    """An agent that narrows its question by a filter gets the same vector without the model; what failed is tried anew."""
+    embedder = CountingEmbedder(EMBEDDER.dimension, EMBEDDER.fingerprint)
+    searcher = Searcher(corpus, embedder)
+    first = searcher.search(QUESTION, explain=True).to_json()
+    assert searcher.search(QUESTION, generation="dwc", strict=True).hits
+    again = searcher.search(QUESTION, explain=True).to_json()
+    assert embedder.queries == [QUESTION]
+    assert first["hits"] == again["hits"]
+
+    failing = FailingOnce(EMBEDDER.dimension, EMBEDDER.fingerprint)
+    searcher = Searcher(corpus, failing)
+    with pytest.raises(ModelError, match="not now"):
+        searcher.search(QUESTION)
+    assert searcher.search(QUESTION).hits
+    assert failing.queries == [QUESTION, QUESTION]
+
+
+class FailingOnce(CountingEmbedder):
+    """A model that does not answer the first time."""
+
+    def embed_query(self, text: str) -> Vector:
+        vector = super().embed_query(text)
+        if len(self.queries) == 1:
+            raise ModelError("not now", remedy="ask again")
+        return vector
 
 
 def test_search_connections_keep_custom_plans(corpus: Database) -> None:
