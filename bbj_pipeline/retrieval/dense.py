@@ -26,6 +26,7 @@ of both the judged queries on 9,919 real chunks had the same nDCG to three digit
 HINTED_SCANNED = 1.25
 """With a hint so many times the rows that should hold enough of those that fit it; with 1.1 one scan of ten fell short."""
 MAX_EF_SEARCH = 1000
+"""The most that pgvector takes; a scan that needs more goes on in rounds."""
 ROWS_PER_CANDIDATE = 8
 """Comparing so many rows one by one takes as long as one more candidate of an index scan; exact where that is less."""
 
@@ -92,15 +93,16 @@ class DenseLeg:
             "candidates": candidates,
             "scanned": candidates if hinted is None else round(HINTED_SCANNED * candidates * matching / wanted),
         }
-        self.connection.execute(query("set_hnsw_scan"), {"ef_search": str(_breadth(among, wanted, candidates))})
+        breadth = min(MAX_EF_SEARCH, _breadth(among, wanted, candidates))
+        self.connection.execute(query("set_hnsw_scan"), {"ef_search": str(breadth)})
         rows = self.connection.execute(query("select_dense_hnsw", chunks=self.space.chunks), values).fetchall()
         self.connection.execute(query("reset_hnsw_scan"))
         return rows
 
 
 def _breadth(among: Admitted, wanted: int, candidates: int) -> int:
-    """Return how many candidates HNSW keeps to meet ``candidates`` of the ``wanted`` rows."""
-    return min(MAX_EF_SEARCH, max(EF_SEARCH, round(EF_FACTOR * candidates * among.chunks / wanted)))
+    """Return how many candidates HNSW looks at to meet ``candidates`` of the ``wanted`` rows."""
+    return max(EF_SEARCH, round(EF_FACTOR * candidates * among.chunks / wanted))
 
 
 def _is_worth_an_index(among: Admitted, wanted: int, candidates: int) -> bool:
