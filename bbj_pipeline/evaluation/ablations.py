@@ -123,9 +123,10 @@ def _setups(config: SearchConfig, reranker: Reranker | None) -> Iterator[_Setup]
     yield _Setup("blueprint's fusion (.7/.3, 20 a leg)", _blueprint(config))
     yield _Setup("without hints", config, hinted=False)
     yield _Setup("without generation scoring", _level(config))
-    yield _Setup("without wording bonuses", replace(config, phrase_bonus=0.0, identifier_bonus=0.0))
+    yield _Setup("without wording bonuses", _unbonused(config))
     yield _Setup("without phrase bonus", replace(config, phrase_bonus=0.0))
     yield _Setup("without identifier bonus", replace(config, identifier_bonus=0.0))
+    yield _Setup("without coverage bonus", replace(config, coverage_bonus=0.0))
     yield _Setup("without balance", replace(config, per_document=HITS, kind_share=1.0))
     if reranker is not None:
         # Its worth is measured here; whether it is fast enough is a matter of the machine.
@@ -138,9 +139,13 @@ def _level(config: SearchConfig) -> SearchConfig:
     return replace(config, target_weight=0.0, preference_weight=0.0)
 
 
+def _unbonused(config: SearchConfig) -> SearchConfig:
+    return replace(config, phrase_bonus=0.0, identifier_bonus=0.0, coverage_bonus=0.0)
+
+
 def _bare(config: SearchConfig) -> SearchConfig:
     """The legs and their fusion, and nothing after them."""
-    return replace(_level(config), phrase_bonus=0.0, identifier_bonus=0.0, per_document=HITS, kind_share=1.0)
+    return replace(_unbonused(_level(config)), per_document=HITS, kind_share=1.0)
 
 
 def _blueprint(config: SearchConfig) -> SearchConfig:

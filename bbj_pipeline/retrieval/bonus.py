@@ -1,14 +1,16 @@
-"""What a chunk gains when the question's own wording stands in it: an identifier written whole, two words side by side. Pure.
+"""What a chunk gains when the question's own wording stands in it. Pure.
 
-BM25 counts words wherever they stand; this looks at the few fused candidates only, so it may read their text.
+An identifier written whole, two words side by side, many of the words at once. BM25 counts words wherever they stand, and one
+of them often as much as two; this looks at the few fused candidates only, so it may read their text.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
+from bbj_pipeline.retrieval.bm25 import idf
 from bbj_pipeline.stages.terms import identifier_terms, terms
 
 __all__ = ["Wording"]
@@ -29,6 +31,12 @@ class Wording:
         pairs = dict.fromkeys(pair for pair in itertools.pairwise(words) if rare.intersection(pair))
         self.phrases = list(pairs)[:MAX_PAIRS]
         self.identifiers = {name for name in identifier_terms(question) if frequencies.get(name)}
+        self._weights = {term: idf(df, chunks) for term, df in frequencies.items()}
+        self._total = sum(self._weights.values())
+
+    def coverage(self, matched: Set[str]) -> float:
+        """Return the share of the question's terms, by their IDF, that are among the ``matched`` ones of a chunk, in 0..1."""
+        return sum(self._weights[term] for term in self._weights.keys() & matched) / self._total if self._total else 0.0
 
     def has_phrase(self, text: str) -> bool:
         """Tell whether two neighbouring words of the question, one of them rare, are neighbours in ``text`` too."""

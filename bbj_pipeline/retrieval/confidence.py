@@ -5,7 +5,7 @@ Neither leg's score tells by itself: BM25 has no scale, and a small embedding mo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from bbj_pipeline.retrieval.bm25 import idf
 from bbj_pipeline.stages.terms import terms
@@ -13,12 +13,15 @@ from bbj_pipeline.stages.terms import terms
 __all__ = ["confidence"]
 
 
-def confidence(question: str, passages: Sequence[str], similarity: float, frequencies: Mapping[str, int], chunks: int) -> float:
+def confidence(
+    question: str, matched: Sequence[Set[str]], similarity: float, frequencies: Mapping[str, int], chunks: int
+) -> float:
     """Return the mean of the best cosine ``similarity`` and of the question's share that one passage has, in 0..1.
 
-    A term counts by its IDF, so a missing rare word costs more than a missing "how"; one that no chunk has costs most.
+    ``matched`` are the question's terms that each passage has. A term counts by its IDF, so a missing rare word costs more
+    than a missing "how"; one that no chunk has costs most.
     """
     weights = {term: idf(frequencies.get(term, 0), chunks) for term in terms(question)}
     total = sum(weights.values())
-    shares = (sum(weights[term] for term in weights.keys() & terms(passage)) / total for passage in passages if total)
+    shares = (sum(weights[term] for term in weights.keys() & found) / total for found in matched if total)
     return round((max(0.0, similarity) + max(shares, default=0.0)) / 2, 6)

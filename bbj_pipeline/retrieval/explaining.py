@@ -20,8 +20,8 @@ T = TypeVar("T")
 class Found:
     """What the database gave for one query; ``fused`` are scores by id, best first, ``chunks`` counts all that are served.
 
-    ``candidates`` are the shortlist, the only ones whose texts were read; ``copies`` are known among them, ``links`` of their
-    documents by chunk id.
+    ``candidates`` are the shortlist, the only ones whose texts were read, and ``matched`` the terms of the question that each
+    has; ``copies`` are known among them, ``links`` of their documents by chunk id.
     """
 
     chunks: int
@@ -29,6 +29,7 @@ class Found:
     lexical: Ranked
     fused: Mapping[str, float]
     candidates: Mapping[str, Candidate]
+    matched: Mapping[str, frozenset[str]]
     copies: Copies
     links: Mapping[str, tuple[DocumentLink, ...]]
 

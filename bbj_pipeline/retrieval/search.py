@@ -59,7 +59,7 @@ class SearchConfig:
     ``target_weight`` and ``preference_weight`` are the largest share of its relevance a chunk can lose to its generation
     score: much when the caller names the generation he works in, little when the pipeline only prefers the modern one.
     ``phrase_bonus`` and ``identifier_bonus`` are the shares a chunk gains in which two neighbouring words of the question, or
-    one of its identifiers, stand as they were written.
+    one of its identifiers, stand as they were written, ``coverage_bonus`` that of one in which all its terms stand.
     ``rerank_candidates`` is how many of the first hits a reranker reads (the blueprint's 20), in ``rerank_seconds`` at most.
     ``confidence_floor`` is what a confident search demands: the middle between what the samples' negative queries reach at most
     (.30) and their answerable ones at least (.41). ``per_document`` and ``kind_share`` bound how many of the hits
@@ -75,6 +75,7 @@ class SearchConfig:
     preference_weight: float = 0.2
     phrase_bonus: float = 0.2
     identifier_bonus: float = 0.2
+    coverage_bonus: float = 0.2
     rerank_candidates: int = 20
     rerank_seconds: float = 2.0
     confidence_floor: float = 0.35
@@ -203,11 +204,12 @@ class Searcher:
         dense = clock.time("completed", lambda: vectors.completed(nearest, ids(lexical.items), wanted[0]))
         fused = fuse([(config.dense_weight, ids(dense.items)), (config.lexical_weight, ids(lexical.items))], k=config.rrf_k)
         short = self._shortlist(request, dict(fused), {**dense.generations, **lexical.generations})
-        passages = clock.time("fetch", lambda: fetch_passages(connection, space, short))
-        candidates = {identity: Candidate(identity, *values) for identity, values in passages.items()}
+        passages = clock.time("fetch", lambda: fetch_passages(connection, space, short, lexical.details["terms"]))
+        candidates = {identity: Candidate(identity, *values[:-1]) for identity, values in passages.items()}
+        matched = {identity: frozenset(values[-1]) for identity, values in passages.items()}
         copies = clock.time("copies", lambda: self._copies(connection, space, list(candidates.values())))
         links = clock.time("links", lambda: find_links(connection, space, list(candidates.values())))
-        return Found(among.chunks, dense, lexical, dict(fused), candidates, copies, links)
+        return Found(among.chunks, dense, lexical, dict(fused), candidates, matched, copies, links)
 
     def _copies(self, connection: Connection, space: Space, chunks: Sequence[Candidate]) -> Copies:
         return find_copies(connection, space, chunks) if self._groups is None else Copies(self._groups(chunks))
@@ -232,17 +234,19 @@ class Searcher:
         Also the pairs of a legacy chunk and the one that is relevant in its stead, by id, the best first.
         """
         wording = Wording(request.query, found.frequencies, found.chunks)
-        most = 1 + self._config.phrase_bonus + self._config.identifier_bonus
-        plain = {identity: found.fused[identity] / most for identity in found.candidates}
-        own = clock.time("wording", lambda: {name: score * self._gain(wording, found, name) for name, score in plain.items()})
-        raised = inherited(own, plain, found.candidates, found.links)
+        most = 1 + self._config.phrase_bonus + self._config.identifier_bonus + self._config.coverage_bonus
+        scale = {identity: found.fused[identity] / most for identity in found.candidates}
+        own = clock.time("wording", lambda: {name: fused * self._gain(wording, found, name) for name, fused in scale.items()})
+        # A legacy identifier asks for the legacy page: what the letters gave it is not handed on.
+        lent = {name: fused * self._covered(wording, found, name) for name, fused in scale.items()}
+        raised = inherited(own, lent, found.candidates, found.links)
         hits = []
         for identity, chunk in found.candidates.items():
             old, relevance = raised.get(identity, (None, own[identity]))
             score, generation = self._adjusted(request, relevance, chunk.generations)
             explain = explain_hit(found, identity, relevance, generation, old) if request.explain else None
             hits.append(SearchHit(0, round(score, 6), chunk, explain=explain))
-        pairs = sorted(((old, new) for new, (old, _) in raised.items()), key=lambda pair: (-plain[pair[0]], pair))
+        pairs = sorted(((old, new) for new, (old, _) in raised.items()), key=lambda pair: (-lent[pair[0]], pair))
         return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id)), pairs
 
     def _reranked(self, request: SearchRequest, hits: list[SearchHit], clock: Clock) -> tuple[list[SearchHit], Reranking]:
@@ -273,12 +277,15 @@ class Searcher:
         text = found.candidates[identity].text
         phrase = self._config.phrase_bonus if wording.has_phrase(text) else 0.0
         identifier = self._config.identifier_bonus if wording.has_identifier(text) else 0.0
-        return 1 + phrase + identifier
+        return self._covered(wording, found, identity) + phrase + identifier
+
+    def _covered(self, wording: Wording, found: Found, identity: str) -> float:
+        return 1 + self._config.coverage_bonus * wording.coverage(found.matched[identity])
 
     def _confidence(self, request: SearchRequest, found: Found, hits: Sequence[SearchHit]) -> float:
         similarity = found.dense.items[0][1] if found.dense.items else 0.0
-        passages = [hit.chunk.text for hit in hits[:JUDGED]]
-        return confidence(request.query, passages, similarity, found.frequencies, found.chunks)
+        matched = [found.matched[hit.chunk.id] for hit in hits[:JUDGED]]
+        return confidence(request.query, matched, similarity, found.frequencies, found.chunks)
 
     def _chosen(self, request: SearchRequest, hits: Sequence[SearchHit], pairs: Sequence[tuple[str, str]]) -> list[SearchHit]:
         config = self._config

@@ -16,28 +16,28 @@ __all__ = ["inherited", "with_counterpart"]
 
 def inherited(
     relevance: Mapping[str, float],
-    fused: Mapping[str, float],
+    lent: Mapping[str, float],
     candidates: Mapping[str, Candidate],
     links: Mapping[str, Sequence[DocumentLink]],
 ) -> dict[str, tuple[str, float]]:
     """Return, by chunk id, the chunk a relevance comes from and the relevance, for each chunk that has less of its own.
 
     The best chunk of a document that supersedes a found one directly is as relevant as the best chunk of that one is by
-    ``fused``, a relevance without what the question's own wording gave it: a legacy identifier asks for the legacy page.
+    ``lent``, a relevance without what the letters of the question gave it: a legacy identifier asks for the legacy page.
     """
     best: dict[DocumentId, str] = {}
     source: dict[DocumentId, str] = {}
     for identity, chunk in candidates.items():
         document = DocumentId(chunk.kind, chunk.instance, chunk.key)
-        for found, scores in ((best, relevance), (source, fused)):
+        for found, scores in ((best, relevance), (source, lent)):
             if document not in found or (-scores[identity], identity) < (-scores[found[document]], found[document]):
                 found[document] = identity
     raised: dict[str, tuple[str, float]] = {}
     for identity in best.values():
         for link in links.get(identity, ()):
             old = source.get(DocumentId(link.kind, link.instance, link.key)) if link.relation == "supersedes" else None
-            if old is not None and fused[old] > max(relevance[identity], raised.get(identity, ("", 0.0))[1]):
-                raised[identity] = (old, fused[old])
+            if old is not None and lent[old] > max(relevance[identity], raised.get(identity, ("", 0.0))[1]):
+                raised[identity] = (old, lent[old])
     return raised
 
 

@@ -79,7 +79,7 @@ def test_how_do_i_create_a_window(published: Published) -> None:
 def test_a_worse_search_falls_below_the_floors(published: Published) -> None:
     """The floors have teeth: without words, or without vectors of use, search does not pass them."""
     config = SearchConfig.from_settings(published.settings)
-    crippled = replace(config, lexical_weight=0.0, phrase_bonus=0.0, identifier_bonus=0.0)
+    crippled = replace(config, lexical_weight=0.0, phrase_bonus=0.0, identifier_bonus=0.0, coverage_bonus=0.0)
     summary = summarize(answers_of(published.database, published.embedder, crippled, JUDGED), floor=0.0)
     assert below_floors(summary, FLOORS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -355,6 +356,18 @@ def test_rare_labels_return_enough_in_both_legs(database: Database) -> None:
             truth = _exact(rows, vectors, embedder.vector(query), {"vpro5"}, limit)
             assert len(hits) == expected
             assert {hit.chunk.key for hit in hits} == truth
+
+
+def test_of_two_chunks_the_one_with_more_of_the_question_gains(database: Database) -> None:
+    """Equal in the fusion, the chunk in which all words of the question stand comes first, by its coverage alone."""
+    both = chunk("both.md", title="", contextual_header="", content="parrots whisper")
+    one = chunk("one.md", title="", contextual_header="", content="parrots parrots")
+    put(database, [PublishRow(both, unit(1)), PublishRow(one, unit(1))], "1")
+    config = SearchConfig(dense_weight=0, lexical_weight=0, phrase_bonus=0)
+    hits = Searcher(database, EMBEDDER, config).search("whisper to parrots", explain=True).hits
+    plain = Searcher(database, EMBEDDER, replace(config, coverage_bonus=0)).search("whisper to parrots").hits
+    assert len({hit.score for hit in plain}) == 1
+    assert [hit.chunk.key for hit in hits] == ["both.md", "one.md"]
 
 
 def test_a_question_asked_again_is_not_embedded_again(corpus: Database) -> None:

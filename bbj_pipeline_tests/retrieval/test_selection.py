@@ -97,11 +97,21 @@ def test_a_token_budget_is_filled_and_never_exceeded() -> None:
     assert [hit.rank for hit in numbered(hits)] == [1, 2, 3, 4]
 
 
+def test_coverage_is_the_share_of_the_question_by_rarity() -> None:
+    """All terms give 1, none 0; of "the window" the rare word is nearly everything; a question nobody knows gives 0."""
+    wording = Wording("the window", {"the": 90, "window": 5}, 100)
+    assert wording.coverage({"the", "window", "other"}) == 1
+    assert wording.coverage({"other"}) == 0
+    assert 0.95 < wording.coverage({"window"}) < 1
+    assert wording.coverage({"the"}) == pytest.approx(1 - wording.coverage({"window"}))
+    assert Wording("zzz", {}, 100).coverage({"zzz"}) == 0
+
+
 def test_confidence_falls_with_missing_rare_words() -> None:
     """The mean of similarity and of the question's weight found in one passage; common words weigh little."""
     frequencies = {"the": 90, "window": 5}
-    whole = confidence("the window", ["the window", "nothing"], 0.6, frequencies, 100)
-    without = confidence("the window", ["the door"], 0.6, frequencies, 100)
+    whole = confidence("the window", [{"the", "window"}, set()], 0.6, frequencies, 100)
+    without = confidence("the window", [{"the"}], 0.6, frequencies, 100)
     assert whole == pytest.approx(0.8)
     assert 0.3 < without < 0.35
     assert confidence("window", [], -0.2, frequencies, 100) == 0
