@@ -15,6 +15,7 @@ import torch
 from bbj_pipeline.errors import ModelError
 from bbj_pipeline.models import load_embedder, load_profile
 from bbj_pipeline.models.embedder import SentenceTransformerEmbedder
+from bbj_pipeline.models.runtime import one_core_spared
 from bbj_pipeline.settings import Settings
 from bbj_pipeline_tests.models.tiny import write_tiny_model
 
@@ -97,6 +98,24 @@ def test_vectors_are_the_models_own(exact: SentenceTransformerEmbedder) -> None:
     model.max_seq_length = 512
     own = model.encode(TEXTS, normalize_embeddings=True)
     assert np.allclose(own, exact.embed_documents(TEXTS), atol=1e-4)
+
+
+def test_a_question_leaves_a_core_to_the_database(exact: SentenceTransformerEmbedder) -> None:
+    """One thread fewer computes while a question is embedded, never none; then all do again; the vector is the same."""
+    import torch
+
+    threads = torch.get_num_threads()
+    vector = exact.embed_query("How do I create a window?")
+    try:
+        for all_threads in (1, 3):
+            torch.set_num_threads(all_threads)
+            with one_core_spared():
+                assert torch.get_num_threads() == max(1, all_threads - 1)
+            assert torch.get_num_threads() == all_threads
+            assert exact.embed_query("How do I create a window?") == pytest.approx(vector, abs=1e-5)
+            assert torch.get_num_threads() == all_threads
+    finally:
+        torch.set_num_threads(threads)
 
 
 def test_the_whole_window_is_read() -> None:

@@ -58,6 +58,24 @@ def test_processes_share_the_embedded_server_and_the_last_one_stops_it(data_dir:
     again.communicate(input="")
 
 
+def test_settings_of_the_embedded_server_are_written_once(data_dir: Path) -> None:
+    """A new server keeps its tables in 512 MB; whoever changes that in its file finds the change in force, and kept."""
+    assert _buffers(data_dir) == "512MB"
+    file = data_dir / "postgres" / "postgresql.conf"
+    changed = file.read_text().replace("shared_buffers = 512MB", "shared_buffers = 200MB")
+    assert changed.count("shared_buffers = 200MB") == 1
+    file.write_text(changed)
+    assert _buffers(data_dir) == "200MB"
+    assert file.read_text() == changed
+
+
+def _buffers(data_dir: Path) -> str:
+    """What a process of its own sees, whose server stops with it."""
+    code = _OPEN.replace("select 1", "show shared_buffers")
+    done = subprocess.run([sys.executable, "-c", code, str(data_dir)], input="", capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
 def test_a_refused_connection_is_one_line_without_the_password(tmp_path: Path) -> None:
     """The message names host, port and database and the remedy, never the password."""
     with socket.socket() as free:
