@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from bbj_pipeline.evaluation import Answer, JudgedSet, load_judged
-from bbj_pipeline.evaluation.ablations import ablation, ablation_table, answers_of, search_ablations
+from bbj_pipeline.evaluation.ablations import ablation, ablation_lines, answers_of, search_ablations
 from bbj_pipeline.evaluation.running import EmbedOnce
 from bbj_pipeline.models import load_embedder, load_profile
 from bbj_pipeline.models.cross_encoder import BATCH, CrossEncoderReranker
@@ -253,7 +253,7 @@ def worth(
         sized = replace(config, rerank_candidates=count, rerank_seconds=math.inf)
         answers = answers_of(database, embedder, sized, judged, reranker=reranker)
         rows.append(ablation(f"reranked, {count} candidates", answers, baseline, floor=config.confidence_floor))
-    print(ablation_table(rows), flush=True)
+    print("\n".join(ablation_lines(rows)), flush=True)
 
 
 def _seconds(work: Callable[[], Any], clock: Callable[[], float]) -> float:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from bbj_pipeline.errors import ConfigurationError
 from bbj_pipeline.evaluation import Answer, JudgedSet, Summary, load_judged, summarize
-from bbj_pipeline.evaluation.ablations import Ablation, ablation, ablation_table, answers_of, fusion_grid, search_ablations
+from bbj_pipeline.evaluation.ablations import Ablation, ablation, ablation_lines, answers_of, fusion_grid, search_ablations
 from bbj_pipeline.evaluation.held_out import HeldOut, held_out
 from bbj_pipeline.evaluation.metrics import PRIMARY
 from bbj_pipeline.evaluation.running import EmbedOnce
@@ -20,7 +21,7 @@ from bbj_pipeline.evaluation.trec import qrels, run
 from bbj_pipeline.evaluation.variants import index_ablations
 from bbj_pipeline.models import load_embedder, load_reranker
 from bbj_pipeline.records import to_json
-from bbj_pipeline.retrieval import Reranker, SearchConfig
+from bbj_pipeline.retrieval import SearchConfig
 from bbj_pipeline.settings import Settings, load_settings
 from bbj_pipeline.storage.database import Database, open_database
 
@@ -61,17 +62,24 @@ def eval(  # noqa: A001  # the command's name
         summary = summarize(answers, floor=config.confidence_floor)
         if not as_json:
             click.echo(f"{queries.name}: {len(queries.queries)} queries\n\n{summary_table(summary)}")
-        rows = _ablations(database, embedder, config, queries, answers, reranker) if ablations else []
-        fusions = dict(fusion_grid(database, embedder, config, queries)) if grid else {}
-        rows += [ablation(name, found, answers, floor=config.confidence_floor) for name, found in fusions.items()]
+        fusions: dict[str, Sequence[Answer]] = {}
+        # What embeds the corpus anew comes last; all others are there in a minute.
+        parts = [
+            search_ablations(database, embedder, config, queries, answers, reranker=reranker) if ablations else (),
+            _fusions(database, embedder, config, queries, answers, fusions) if grid else (),
+            index_ablations(database, embedder, config, queries, answers) if ablations else (),
+        ]
+        compared = itertools.chain.from_iterable(parts)
+        rows = list(compared) if as_json else []
+        if not as_json and (ablations or grid):
+            for line in ablation_lines(compared):
+                click.echo(line)
     confirmed = _held_out(fusions) if fusions and len(queries.answerable) > 1 else None
     if as_json:
-        found = {"held_out": to_json(confirmed)} if confirmed else {}
-        click.echo(json.dumps({**_as_json(queries, summary, rows), **found}, ensure_ascii=False))
-    elif rows:
-        click.echo(ablation_table(rows))
-        if confirmed:
-            click.echo(f"{confirmed}\n")
+        held = {"held_out": to_json(confirmed)} if confirmed else {}
+        click.echo(json.dumps({**_as_json(queries, summary, rows), **held}, ensure_ascii=False))
+    elif confirmed:
+        click.echo(f"\n{confirmed}\n")
 
 
 def _judged(settings: Settings, chosen: Path | None) -> JudgedSet:
@@ -84,18 +92,18 @@ def _judged(settings: Settings, chosen: Path | None) -> JudgedSet:
     return queries
 
 
-def _ablations(
+def _fusions(
     database: Database,
     embedder: EmbedOnce,
     config: SearchConfig,
     queries: JudgedSet,
     answers: Sequence[Answer],
-    reranker: Reranker | None,
-) -> list[Ablation]:
-    return [
-        *search_ablations(database, embedder, config, queries, answers, reranker=reranker),
-        *index_ablations(database, embedder, config, queries, answers),
-    ]
+    fusions: dict[str, Sequence[Answer]],
+) -> Iterator[Ablation]:
+    """Yield each fusion compared with the default; their answers are kept in ``fusions``."""
+    for name, found in fusion_grid(database, embedder, config, queries):
+        fusions[name] = found
+        yield ablation(name, found, answers, floor=config.confidence_floor)
 
 
 def _held_out(fusions: Mapping[str, Sequence[Answer]]) -> HeldOut:

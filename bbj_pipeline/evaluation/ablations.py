@@ -6,7 +6,7 @@ Configurations of a search over what is published; what needs another index (no 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -15,12 +15,12 @@ from bbj_pipeline.evaluation.judged import JudgedSet
 from bbj_pipeline.evaluation.metrics import METRICS, PRIMARY
 from bbj_pipeline.evaluation.running import HITS, Answer, ask
 from bbj_pipeline.evaluation.summary import Summary, score_answers, summarize
-from bbj_pipeline.evaluation.tables import table
+from bbj_pipeline.evaluation.tables import table_lines
 from bbj_pipeline.retrieval import Reranker, SearchConfig, Searcher
 from bbj_pipeline.stages.contract import Embedder
 from bbj_pipeline.storage.database import Database
 
-__all__ = ["DEFAULT", "Ablation", "ablation_table", "answers_of", "fusion_grid", "search_ablations"]
+__all__ = ["DEFAULT", "Ablation", "ablation_lines", "answers_of", "fusion_grid", "search_ablations"]
 
 DEFAULT = "default"
 _GRID_CANDIDATES = (20, 50, 100, 200)
@@ -104,15 +104,17 @@ def ablation(name: str, answers: Sequence[Answer], baseline: Sequence[Answer], *
     return Ablation(name, summarize(answers, floor=floor), compare(score_answers(answers), score_answers(baseline)))
 
 
-def ablation_table(ablations: Sequence[Ablation]) -> str:
-    """Return a row for each configuration: its means, and the interval of its difference to the default."""
-    rows = []
-    for item in ablations:
-        means = [f"{item.summary.overall[metric].mean:.3f}" for metric in METRICS]
-        difference = "" if item.difference is None else item.difference.differences[PRIMARY].signed
-        negatives = f"{item.summary.negatives[0]}/{item.summary.negatives[1]}"
-        rows.append([item.name, *means, difference, negatives])
-    return table(["configuration", *METRICS, f"{PRIMARY} − default's, 95 %", "negatives answered"], rows)
+def ablation_lines(ablations: Iterable[Ablation]) -> Iterator[str]:
+    """Yield a table, a row for each configuration as it comes: means, and the interval of its difference to the default."""
+    header = ["configuration", *METRICS, f"{PRIMARY} − default's, 95 %", "negatives answered"]
+    yield from table_lines(header, map(_row, ablations))
+
+
+def _row(item: Ablation) -> list[str]:
+    means = [f"{item.summary.overall[metric].mean:.3f}" for metric in METRICS]
+    difference = "" if item.difference is None else item.difference.differences[PRIMARY].signed
+    negatives = f"{item.summary.negatives[0]}/{item.summary.negatives[1]}"
+    return [item.name, *means, difference, negatives]
 
 
 def _setups(config: SearchConfig, reranker: Reranker | None) -> Iterator[_Setup]:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bbj_pipeline.evaluation.comparison import Comparison
 from bbj_pipeline.evaluation.metrics import METRICS
 from bbj_pipeline.evaluation.summary import Means, Summary
 
-__all__ = ["comparison_table", "summary_table", "table"]
+__all__ = ["comparison_table", "summary_table", "table", "table_lines"]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table; a ``|`` in a cell is escaped."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
+    return "\n".join(table_lines(header, rows)) + "\n"
+
+
+def table_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table as its rows come, some of which may take minutes."""
+    for line in itertools.chain([header, ["---"] * len(header)], rows):
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |"
 
 
 def summary_table(summary: Summary) -> str:
