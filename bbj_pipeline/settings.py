@@ -6,6 +6,8 @@ Everything else receives a ``Settings`` (or one value of it) as an argument. Sou
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from functools import cache
 from ipaddress import ip_network
 from pathlib import Path
@@ -17,10 +19,12 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bbj_pipeline.errors import ConfigurationError
 
-__all__ = ["SAMPLES_DIR", "Settings", "load_settings", "project_file", "sql_dir"]
+__all__ = ["SAMPLES_DIR", "Settings", "load_settings", "project_file", "sql_dir", "unknown_variables"]
 
 _PACKAGE = Path(__file__).resolve().parent
 SAMPLES_DIR = _PACKAGE / "samples"
+_READ_ELSEWHERE = {"BBJ_DAGSTER_URL", "BBJ_EXPORTS"}
+"""Variables of ``dagster.yaml`` and of the compose file."""
 
 
 def project_file(name: str) -> Path:
@@ -215,6 +219,12 @@ class Settings(BaseSettings):
     def store(self) -> str:
         """Root of raw blobs and stage files, as a folder or fsspec URL."""
         return self.store_url or str(self.data_dir / "store")
+
+
+def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[str]:  # noqa: TID251  # this is the reader
+    """Return the variables that begin with ``BBJ_`` and are no setting: misspelt ones, which are ignored."""
+    known = {f"BBJ_{name.upper()}" for name in Settings.model_fields} | _READ_ELSEWHERE
+    return sorted(name for name in environment if name.upper().startswith("BBJ_") and name.upper() not in known)
 
 
 @cache

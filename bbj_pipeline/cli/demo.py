@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import click
 
 from bbj_pipeline.cli.run import render, run_instances
+from bbj_pipeline.errors import ConfigurationError
 from bbj_pipeline.models import load_embedder
 from bbj_pipeline.records import Generation
 from bbj_pipeline.retrieval import SearchConfig, Searcher, SearchResponse
@@ -35,7 +36,13 @@ class _Question:
 def demo() -> None:
     """Run the sample exports and ask one question of each of the seven kinds."""
     started = time.perf_counter()
-    settings = load_settings().model_copy(update={"sources_file": SAMPLES_DIR / "sources.yaml"})
+    settings = load_settings()
+    samples = SAMPLES_DIR / "sources.yaml"
+    if settings.sources_file != samples.resolve():
+        raise ConfigurationError(
+            f"the samples do not go where {settings.sources_file} is published",
+            remedy="unset BBJ_SOURCES_FILE and let BBJ_DATA_DIR name a folder of the demo's own",
+        )
     refs = [item.ref for item in load_sources(settings.sources_file)]
     failed = False
     # The database stays open over both halves, so that the embedded server is not stopped and started between them.

@@ -7,9 +7,9 @@ from functools import partial
 
 import click
 
-from bbj_pipeline.errors import PipelineError
+from bbj_pipeline.errors import ConfigurationError, PipelineError
 from bbj_pipeline.models import load_embedder, load_reranker, load_tokenizer
-from bbj_pipeline.settings import Settings, load_settings
+from bbj_pipeline.settings import Settings, load_settings, unknown_variables
 from bbj_pipeline.sources.config import ConfiguredInstance, load_sources
 from bbj_pipeline.sources.contract import NOTHING_EARLIER
 from bbj_pipeline.storage.database import open_database
@@ -24,6 +24,7 @@ def doctor() -> None:
     """Check settings, sources, definitions, exports, file store, database and models; exit code 1 if anything is wrong."""
     settings = load_settings()
     checks: list[tuple[str, Callable[[], str]]] = [
+        ("settings", _settings),
         ("sources file", lambda: f"{len(load_sources(settings.sources_file))} instances in {settings.sources_file}"),
         ("file store", lambda: _store(settings)),
         ("database", lambda: _database(settings)),
@@ -31,11 +32,11 @@ def doctor() -> None:
         ("embedding model", lambda: _model(settings)),
         ("reranker", lambda: _reranker(settings)),
     ]
-    sound = [_report(name, check) for name, check in checks]
-    if sound[0]:
-        sound.append(_report("definitions", lambda: _definitions(settings)))
-        sound += [_report(str(item.ref), partial(_export, item)) for item in load_sources(settings.sources_file)]
-    if not all(sound):
+    sound = {name: _report(name, check) for name, check in checks}
+    if sound["sources file"]:
+        sound["definitions"] = _report("definitions", lambda: _definitions(settings))
+        sound |= {str(item.ref): _report(str(item.ref), partial(_export, item)) for item in load_sources(settings.sources_file)}
+    if not all(sound.values()):
         raise click.exceptions.Exit(1)
 
 
@@ -46,6 +47,15 @@ def _report(name: str, check: Callable[[], str]) -> bool:
         click.echo(f"WRONG  {name}: {error}")
         return False
     return True
+
+
+def _settings() -> str:
+    if unknown := unknown_variables():
+        raise ConfigurationError(
+            f"{', '.join(unknown)} in the environment: no such setting, so it is ignored",
+            remedy="correct the name (the README's table has all of them), or unset it",
+        )
+    return "every BBJ_ variable is one"
 
 
 def _store(settings: Settings) -> str:

@@ -111,7 +111,11 @@ def render(report: InstanceReport) -> str:
         f" {rows['unchanged']} unchanged | {sum(report.seconds.values()):.1f} s"
     )
     if report.withheld:
-        line += f"\n    {report.withheld} deletions withheld: the export may be incomplete; see the run in the UI"
+        name = f"{report.kind}/{report.instance}"
+        line += (
+            f"\n    {report.withheld} deletions withheld: the export may be incomplete; the run in the UI lists them;"
+            f" if they are meant: bbj-pipeline run --source {name} --approve-deletions {name}"
+        )
     if report.status == "held":
         line += "\n    held back by a rollback: new content publishes again, and so does 'bbj-pipeline rollback --lift'"
     for warning in report.warnings:

@@ -22,6 +22,9 @@ from bbj_pipeline.records import InstanceRef
 __all__ = ["InstanceReport", "refresh"]
 
 
+_INTERRUPTS = {"DagsterExecutionInterruptedError", "KeyboardInterrupt"}
+
+
 @dataclass(frozen=True, slots=True)
 class InstanceReport:
     """What one run did to one instance, in the shape of ``run --json`` (counts are documents, chunks, vectors, rows).
@@ -83,9 +86,8 @@ def refresh(
 
 def _interrupted(result: dg.ExecuteInProcessResult) -> bool:
     """Dagster turns an interrupt into a failed step; here it becomes one again."""
-    names = {"DagsterExecutionInterruptedError", "KeyboardInterrupt"}
     failures = (event.step_failure_data.error for event in result.all_events if event.is_step_failure)
-    return any(error is not None and error.cls_name in names for error in failures)
+    return any(error is not None and error.cls_name in _INTERRUPTS for error in failures)
 
 
 def _report(ref: InstanceRef, result: dg.ExecuteInProcessResult, waiting: str | None) -> InstanceReport:
@@ -144,5 +146,7 @@ def _error(ref: InstanceRef, result: dg.ExecuteInProcessResult) -> str:
             described = failure.user_failure_data.description if failure.user_failure_data else None
             raised = failure.error.message.strip() if failure.error else ""
             stage = (event.step_key or "").removeprefix(f"{ref.kind}__")
+            if failure.error and failure.error.cls_name in _INTERRUPTS:
+                return f"{ref} {stage}: interrupted; what is served stays as it was: run it again, and it goes on from there"
             return f"{ref} {stage}: {described or raised}"
     return "the run failed before its first step; see it in the UI"

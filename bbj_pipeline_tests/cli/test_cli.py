@@ -189,12 +189,16 @@ def test_an_interrupt_stops_the_whole_command(settings: Settings) -> None:
     assert errors.rstrip().endswith("stopped")
     assert len(rest.splitlines()) < 7
     assert "up to date" not in rest
+    assert all("interrupted; what is served stays as it was" in line for line in rest.splitlines() if "error:" in line)
 
 
 def test_doctor_finds_what_is_wrong(settings: Settings, tmp_path: Path) -> None:
     """``doctor`` passes over a sound installation and names each missing export with its remedy."""
     sound = call("doctor", settings=settings)
     assert sound.returncode == 0, sound.stdout + sound.stderr
+    misspelt = call("doctor", settings=settings, BBJ_RATE_LIMT="3")
+    assert misspelt.returncode == 1
+    assert "WRONG  settings: BBJ_RATE_LIMT in the environment: no such setting" in misspelt.stdout
     (tmp_path / "sources.yaml").write_text("pdf:\n  manuals: {path: nowhere}\n", encoding="utf-8")
     wrong = call("doctor", settings=settings, BBJ_SOURCES_FILE=str(tmp_path / "sources.yaml"))
     assert wrong.returncode == 1

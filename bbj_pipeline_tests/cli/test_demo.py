@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from bbj_pipeline.settings import Settings
 from bbj_pipeline_tests.cli.test_cli import call
@@ -22,3 +23,12 @@ def test_the_demo_answers_from_all_seven_kinds_and_then_does_nothing(settings: S
         assert " 0 parsed," in line
         assert " 0 computed," in line
         assert "rows 0 inserted, 0 updated, 0 deleted," in line
+
+
+def test_the_demo_does_not_mix_its_samples_with_a_configured_corpus(settings: Settings, tmp_path: Path) -> None:
+    """Where another sources file is configured nothing is published; the error names it and the way out."""
+    (tmp_path / "sources.yaml").write_text("pdf:\n  manuals: {path: manuals}\n", encoding="utf-8")
+    refused = call("demo", settings=settings, BBJ_SOURCES_FILE=str(tmp_path / "sources.yaml"))
+    assert refused.returncode != 0
+    assert str(tmp_path / "sources.yaml") in refused.stderr
+    assert "unset BBJ_SOURCES_FILE" in refused.stderr
