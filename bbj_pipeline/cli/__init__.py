@@ -34,6 +34,7 @@ _COMMANDS = {
     "provenance": ("provenance", "Say where a served chunk comes from, and verify its raw bytes."),
     "status": ("status", "Show what is published."),
     "report": ("report", "Print the health of the corpus, its near-duplicates or its modernisation links."),
+    "sql": ("sql", "Open psql on the database, to query by hand."),
     "doctor": ("doctor", "Check the installation; every finding comes with its remedy."),
     "migrate": ("status", "Bring the database to this version's schema."),
 }

@@ -102,6 +102,7 @@ def _service(settings: Settings, database: Database) -> Iterator[Service]:
         yield service
     finally:
         service.close()
+        searcher.close()
 
 
 @contextmanager

@@ -14,14 +14,24 @@ __all__ = ["confidence"]
 
 
 def confidence(
-    question: str, matched: Sequence[Set[str]], similarity: float, frequencies: Mapping[str, int], chunks: int
+    question: str,
+    matched: Sequence[Set[str]],
+    similarity: float,
+    frequencies: Mapping[str, int],
+    chunks: int,
+    spellings: Mapping[str, Sequence[str]] | None = None,
 ) -> float:
     """Return the mean of the best cosine ``similarity`` and of the question's share that one passage has, in 0..1.
 
-    ``matched`` are the question's terms that each passage has. A term counts by its IDF, so a missing rare word costs more
-    than a missing "how"; one that no chunk has costs most.
+    ``matched`` are the question's terms that each passage has, ``spellings`` what a misspelt one may stand for. A term counts
+    by its IDF, so a missing rare word costs more than a missing "how"; one that no chunk has costs most.
     """
-    weights = {term: idf(frequencies.get(term, 0), chunks) for term in terms(question)}
+    meant = {term: (spellings or {}).get(term, (term,)) for term in terms(question)}
+    weights = {term: idf(max(frequencies.get(name, 0) for name in names), chunks) for term, names in meant.items()}
     total = sum(weights.values())
-    shares = (sum(weights[term] for term in weights.keys() & found) / total for found in matched if total)
+    shares = (
+        sum(weight for term, weight in weights.items() if not found.isdisjoint(meant[term])) / total
+        for found in matched
+        if total
+    )
     return round((max(0.0, similarity) + max(shares, default=0.0)) / 2, 6)

@@ -11,10 +11,22 @@ from typing import Any, Literal, Protocol
 
 from bbj_pipeline.records import DocType, Generation, embedding_text, to_json
 
-__all__ = ["Candidate", "DocumentLink", "Groups", "NotReranked", "Reranker", "Reranking", "SearchHit", "SearchResponse"]
+__all__ = [
+    "Candidate",
+    "DocumentLink",
+    "Groups",
+    "NoHits",
+    "NotReranked",
+    "Reranker",
+    "Reranking",
+    "SearchHit",
+    "SearchResponse",
+]
 
 NotReranked = Literal["no reranker is configured", "not asked for", "nothing to rerank", "budget spent", "the reranker failed"]
 """Why an order is that of the fusion."""
+NoHits = Literal["nothing matches", "confidence below the floor", "token budget too small"]
+"""Why an answer has no hits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +120,8 @@ class SearchResponse:
     """The answer to one query, best hit first. ``explain`` tells paths, counts and milliseconds of the stages.
 
     ``confidence`` (0..1) is how well the best hits fit the question; below the floor a confident search returns no hits.
-    It is computed before a cross-encoder reorders them, so one floor holds with and without it.
+    It is computed before a cross-encoder reorders them, so one floor holds with and without it. ``without`` says why there are
+    no hits, where there are none.
     """
 
     query: str
@@ -116,6 +129,7 @@ class SearchResponse:
     hits: tuple[SearchHit, ...]
     confidence: float = 0.0
     reranking: Reranking = Reranking(False, "no reranker is configured")
+    without: NoHits | None = None
     explain: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -126,6 +140,7 @@ class SearchResponse:
             "generation": self.generation,
             "confidence": self.confidence,
             **self.reranking.to_json(),
+            **({} if self.without is None else {"no_hits_reason": self.without}),
             "hits": [hit.to_json() for hit in self.hits],
             **explain,
         }

@@ -19,7 +19,7 @@ LINES = 12
 def render_text(response: SearchResponse) -> str:
     """Return a readable page: each hit with title, place, generations and the beginning of its content."""
     if not response.hits:
-        return "No results."
+        return f"No results: {response.without}."
     blocks = [_hit(hit) for hit in response.hits]
     if response.reranking.reason in _SAID:
         blocks.append(f"Not reranked: {response.reranking.reason}.")

@@ -10,15 +10,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self
 
-from bbj_pipeline.errors import ConfigurationError, SchemaError
+from bbj_pipeline.errors import ConfigurationError, NotFound, SchemaError
 from bbj_pipeline.records import DocType, Generation
 from bbj_pipeline.retrieval.bonus import Wording
 from bbj_pipeline.retrieval.confidence import confidence
-from bbj_pipeline.retrieval.contract import Candidate, Groups, Reranker, Reranking, SearchHit, SearchResponse
+from bbj_pipeline.retrieval.config import SearchConfig
+from bbj_pipeline.retrieval.contract import Candidate, Groups, NoHits, Reranker, Reranking, SearchHit, SearchResponse
 from bbj_pipeline.retrieval.dense import DenseLeg
 from bbj_pipeline.retrieval.explaining import Clock, Found, explain_hit, explain_search
 from bbj_pipeline.retrieval.fusion import fuse
@@ -28,12 +27,11 @@ from bbj_pipeline.retrieval.lexical import LexicalLeg
 from bbj_pipeline.retrieval.relations import Copies, find_copies, find_links
 from bbj_pipeline.retrieval.request import SearchRequest
 from bbj_pipeline.retrieval.reranking import rerank
-from bbj_pipeline.retrieval.selection import balanced, collapsed, numbered, within_budget
+from bbj_pipeline.retrieval.selection import balanced, collapsed, numbered, surrounded, within_budget
 from bbj_pipeline.retrieval.succession import inherited, with_counterpart
-from bbj_pipeline.settings import Settings
 from bbj_pipeline.stages.contract import Embedder, Vector
 from bbj_pipeline.storage.database import Connection, Database
-from bbj_pipeline.storage.lexical import admitted
+from bbj_pipeline.storage.lexical import admitted, served_sources
 from bbj_pipeline.storage.passages import fetch_neighbours, fetch_passages
 from bbj_pipeline.storage.spaces import Space, active_space
 
@@ -47,55 +45,6 @@ SHORTLIST = 50
 """Candidates whose texts are read, for their wording; three times the limit when that is more."""
 JUDGED = 5
 """Hits whose wording decides about the confidence in an answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchConfig:
-    """How the stages are weighted.
-
-    Candidates and weights are what 112 judged queries over the real corpora chose (``benchmarks/RESULTS.md``); the blueprint's
-    20 a leg with .7 and .3 were worse than the lexical leg alone. ``rrf_k`` is the blueprint's.
-
-    ``target_weight`` and ``preference_weight`` are the largest share of its relevance a chunk can lose to its generation
-    score: much when the caller names the generation he works in, little when the pipeline only prefers the modern one.
-    ``phrase_bonus`` and ``identifier_bonus`` are the shares a chunk gains in which two neighbouring words of the question, or
-    one of its identifiers, stand as they were written, ``coverage_bonus`` that of one in which all its terms stand.
-    ``rerank_candidates`` is how many of the first hits a reranker reads (the blueprint's 20), in ``rerank_seconds`` at most.
-    ``confidence_floor`` is what a confident search demands: the middle between what the samples' negative queries reach at most
-    (.30) and their answerable ones at least (.41). ``per_document`` and ``kind_share`` bound how many of the hits
-    come from one document and one kind while others are left. ``timeout`` is in seconds, for each statement.
-    """
-
-    dense_candidates: int = 100
-    lexical_candidates: int = 100
-    dense_weight: float = 0.5
-    lexical_weight: float = 0.5
-    rrf_k: int = 60
-    target_weight: float = 0.8
-    preference_weight: float = 0.2
-    phrase_bonus: float = 0.2
-    identifier_bonus: float = 0.2
-    coverage_bonus: float = 0.2
-    rerank_candidates: int = 20
-    rerank_seconds: float = 2.0
-    confidence_floor: float = 0.35
-    per_document: int = 2
-    kind_share: float = 0.8
-    timeout: float = 10.0
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> Self:
-        """Take what the settings say and leave the rest at its default."""
-        return cls(
-            dense_candidates=settings.dense_candidates,
-            lexical_candidates=settings.lexical_candidates,
-            dense_weight=settings.dense_weight,
-            lexical_weight=settings.lexical_weight,
-            rrf_k=settings.rrf_k,
-            confidence_floor=settings.confidence_floor,
-            rerank_candidates=settings.reranker_candidates,
-            rerank_seconds=settings.reranker_milliseconds / 1000,
-        )
 
 
 class Searcher:
@@ -120,6 +69,10 @@ class Searcher:
         self._groups = groups
         self._embedding = ThreadPoolExecutor(EMBEDDING_THREADS, thread_name_prefix="embed")
         self._vector = lru_cache(QUESTIONS_KEPT)(embedder.embed_query)
+
+    def close(self) -> None:
+        """Forget the questions that still wait for the model; no search may begin after it."""
+        self._embedding.shutdown(wait=False, cancel_futures=True)
 
     @property
     def reranker(self) -> Reranker | None:
@@ -166,19 +119,24 @@ class Searcher:
         # A reranker takes its time: the connection is back in the pool by now.
         hits, pairs = self._hits(request, found, clock)
         sure = self._confidence(request, found, hits)
-        if request.confident and sure < self._config.confidence_floor:
+        unsure = request.confident and sure < self._config.confidence_floor
+        if unsure:
             hits = []
         hits, reranking = self._reranked(request, collapsed(hits, found.copies.groups, found.copies.preferred), clock)
         chosen = [
             dataclasses.replace(hit, links=found.links.get(hit.chunk.id, ())) for hit in self._chosen(request, hits, pairs)
         ]
         if chosen and request.neighbours:
-            chosen = self._database.read(
-                lambda connection: _with_neighbours(connection, space, chosen, request.neighbours),
-                timeout=self._config.timeout,
+            names = [hit.chunk.id for hit in chosen]
+            around = self._database.read(
+                lambda connection: fetch_neighbours(connection, space, names, request.neighbours), timeout=self._config.timeout
             )
+            chosen = surrounded(chosen, around, request.token_budget)
         told = explain_search(found, clock, reranking, self._reranker) if explain else None
-        return SearchResponse(request.query, generation, numbered(chosen), sure, reranking, told)
+        without: NoHits | None = None
+        if not chosen:
+            without = "confidence below the floor" if unsure else "token budget too small" if hits else "nothing matches"
+        return SearchResponse(request.query, generation, numbered(chosen), sure, reranking, without, told)
 
     def _space(self, connection: Connection) -> Space:
         space = active_space(connection)
@@ -187,7 +145,7 @@ class Searcher:
         if space.fingerprint != self._embedder.fingerprint:
             raise ConfigurationError(
                 f"what is served was embedded as {space.fingerprint!r}, the query would be as {self._embedder.fingerprint!r}",
-                remedy="set BBJ_EMBEDDING_MODEL to the served model, or publish every instance with the new one",
+                remedy="set BBJ_EMBEDDING_MODEL and BBJ_EMBEDDING_WINDOW to what is served, or publish all with these",
             )
         return space
 
@@ -196,8 +154,13 @@ class Searcher:
     ) -> Found:
         """Stages 1 to 3; ``embedding`` waits for the question's vector."""
         config, condition = self._config, request.filter
+        if unknown := sorted(
+            set(request.sources) - set(served := served_sources(connection, space) if request.sources else ())
+        ):
+            raise NotFound(f"no source {unknown[0]!r} is served", remedy=f"use: {', '.join(served)}")
         among = clock.time("filter", lambda: admitted(connection, space, condition.values, filtered=not condition.is_open))
-        wanted = (max(config.dense_candidates, request.limit), max(config.lexical_candidates, request.limit))
+        # Copies are folded later, so that twice as many are looked for as are asked for.
+        wanted = (max(config.dense_candidates, 2 * request.limit), max(config.lexical_candidates, 2 * request.limit))
         lexical = clock.time("lexical", lambda: LexicalLeg(connection, space, request.query).search(among, wanted[1]))
         vectors = DenseLeg(connection, space, clock.time("wait", embedding))
         nearest = clock.time("dense", lambda: vectors.search(among, wanted[0]))
@@ -285,17 +248,10 @@ class Searcher:
     def _confidence(self, request: SearchRequest, found: Found, hits: Sequence[SearchHit]) -> float:
         similarity = found.dense.items[0][1] if found.dense.items else 0.0
         matched = [found.matched[hit.chunk.id] for hit in hits[:JUDGED]]
-        return confidence(request.query, matched, similarity, found.frequencies, found.chunks)
+        spellings = found.lexical.details["corrected"] or {}
+        return confidence(request.query, matched, similarity, found.frequencies, found.chunks, spellings)
 
     def _chosen(self, request: SearchRequest, hits: Sequence[SearchHit], pairs: Sequence[tuple[str, str]]) -> list[SearchHit]:
         config = self._config
         chosen = balanced(hits, request.limit, per_document=config.per_document, kind_share=config.kind_share)
         return within_budget(with_counterpart(chosen, hits, pairs, request.limit), request.token_budget)
-
-
-def _with_neighbours(connection: Connection, space: Space, hits: list[SearchHit], neighbours: int) -> list[SearchHit]:
-    """Give each hit the chunks around it."""
-    around = fetch_neighbours(connection, space, [hit.chunk.id for hit in hits], neighbours)
-    return [
-        dataclasses.replace(hit, neighbours=tuple(Candidate(*near) for near in around.get(hit.chunk.id, ()))) for hit in hits
-    ]

@@ -9,10 +9,11 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from bbj_pipeline.retrieval.contract import SearchHit
+from bbj_pipeline.retrieval.contract import Candidate, SearchHit
 
-__all__ = ["balanced", "collapsed", "numbered", "within_budget"]
+__all__ = ["balanced", "collapsed", "numbered", "surrounded", "within_budget"]
 
 
 def collapsed(hits: Sequence[SearchHit], groups: Mapping[str, str], preferred: Collection[str] = ()) -> list[SearchHit]:
@@ -64,6 +65,22 @@ def within_budget(hits: Sequence[SearchHit], tokens: int | None) -> list[SearchH
             tokens -= hit.chunk.tokens
             taken.append(hit)
     return taken
+
+
+def surrounded(
+    hits: Sequence[SearchHit], around: Mapping[str, Sequence[tuple[Any, ...]]], tokens: int | None
+) -> list[SearchHit]:
+    """Give each hit the chunks around it, as columns of a ``Candidate`` by the hit's id, as far as all fits ``tokens``."""
+    left = None if tokens is None else tokens - sum(hit.chunk.tokens for hit in hits)
+    found = []
+    for hit in hits:
+        near = []
+        for chunk in (Candidate(*columns) for columns in around.get(hit.chunk.id, ())):
+            if left is None or chunk.tokens <= left:
+                left = None if left is None else left - chunk.tokens
+                near.append(chunk)
+        found.append(dataclasses.replace(hit, neighbours=tuple(near)))
+    return found
 
 
 def numbered(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import psycopg
 from pgvector.psycopg import register_vector
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool
 from pydantic import SecretStr
 
@@ -34,7 +34,7 @@ DATABASE_NAME = "bbj_pipeline"
 MINIMUM_PGVECTOR = (0, 8, 4)
 """Earlier releases have corruption and overflow faults in HNSW."""
 CONNECT_SECONDS = 5
-POOL_SECONDS = 15.0
+POOL_SECONDS = 10.0
 POOL_SIZE = 8
 STATEMENT_SECONDS = 1800.0
 """The longest statement is the first build of a space's HNSW index; a waiting lock counts as a statement, too."""
@@ -139,6 +139,12 @@ class Database:
             )
             with connection:
                 yield connection
+
+    def without_password(self) -> str:
+        """Return the connection string without its password, for where others could read it."""
+        parts = conninfo_to_dict(self.url.get_secret_value())
+        parts.pop("password", None)
+        return str(make_conninfo("", **parts))
 
     def database_uri_for(self, name: str) -> SecretStr:
         """Return the URL of another database on the same server, usable by libpq, psycopg2 and SQLAlchemy."""

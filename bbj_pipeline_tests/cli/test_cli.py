@@ -66,6 +66,7 @@ def lines(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
         "status",
         "doctor",
         "migrate",
+        "sql",
     ],
 )
 def test_help(command: str) -> None:
@@ -190,6 +191,16 @@ def test_an_interrupt_stops_the_whole_command(settings: Settings) -> None:
     assert len(rest.splitlines()) < 7
     assert "up to date" not in rest
     assert all("interrupted; what is served stays as it was" in line for line in rest.splitlines() if "error:" in line)
+
+
+def test_the_database_can_be_asked_by_hand(settings: Settings) -> None:
+    """``sql`` is psql on the configured database, with its arguments and its exit code, and never shows a password."""
+    call("migrate", settings=settings)
+    asked = call("sql", "-At", "-c", "select count(*) from embedding_spaces", settings=settings)
+    assert (asked.returncode, asked.stdout.strip().isdigit()) == (0, True), asked.stderr
+    wrong = call("sql", "-c", "select from nothing_of_this_name", settings=settings)
+    assert wrong.returncode == 1
+    assert "nothing_of_this_name" in wrong.stderr
 
 
 def test_doctor_finds_what_is_wrong(settings: Settings, tmp_path: Path) -> None:

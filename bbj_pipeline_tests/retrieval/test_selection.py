@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bbj_pipeline.retrieval.bonus import Wording
 from bbj_pipeline.retrieval.confidence import confidence
 from bbj_pipeline.retrieval.contract import Candidate, SearchHit
-from bbj_pipeline.retrieval.selection import balanced, collapsed, numbered, within_budget
+from bbj_pipeline.retrieval.selection import balanced, collapsed, numbered, surrounded, within_budget
 from bbj_pipeline.retrieval.spelling import edit_distance, tolerated
 
 _PLAIN = Candidate(
@@ -95,6 +95,18 @@ def test_a_token_budget_is_filled_and_never_exceeded() -> None:
     assert _ids(within_budget(hits, None)) == "abcd"
     assert within_budget(hits, 300) == []
     assert [hit.rank for hit in numbered(hits)] == [1, 2, 3, 4]
+
+
+def test_neighbours_fill_what_the_passages_leave_of_a_budget() -> None:
+    """Passages come first; then the neighbours of the best as far as they fit, and without a budget all of them."""
+    hits = [_hit("a", tokens=100), _hit("b", tokens=100)]
+    around = {
+        hit.chunk.id: [dataclasses.astuple(_hit(f"{name}{n}", tokens=80).chunk) for n in (1, 2)]
+        for name, hit in zip("ab", hits, strict=True)
+    }
+    assert [len(hit.neighbours) for hit in surrounded(hits, around, None)] == [2, 2]
+    assert [len(hit.neighbours) for hit in surrounded(hits, around, 450)] == [2, 1]
+    assert [len(hit.neighbours) for hit in surrounded(hits, around, 200)] == [0, 0]
 
 
 def test_coverage_is_the_share_of_the_question_by_rarity() -> None:

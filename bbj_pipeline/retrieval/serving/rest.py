@@ -24,7 +24,7 @@ __all__ = ["create_router"]
 _MEANINGS = {
     400: "The body is not JSON.",
     401: "A key is asked for, and none that is valid was sent.",
-    404: "No such chunk is served.",
+    404: "No such chunk or source is served.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
     421: "The service is not known under this host name.",
@@ -48,7 +48,13 @@ def create_router(service: Service, metrics: Metrics, *, log_queries: bool) -> A
     """Return the routes over ``service``."""
     router = APIRouter()
 
-    @router.post("/search", response_model=Answer, response_model_exclude_unset=True, responses=_SENDING, tags=["search"])
+    @router.post(
+        "/search",
+        response_model=Answer,
+        response_model_exclude_unset=True,
+        responses=_SENDING | _problems(404),
+        tags=["search"],
+    )
     async def search(request: Request, body: SearchBody) -> dict[str, Any]:
         """Find the best passages for a question, the hinted generation first."""
         about = notes(request.scope)

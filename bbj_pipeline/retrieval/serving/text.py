@@ -11,13 +11,18 @@ __all__ = ["answer_text", "chunk_text"]
 def answer_text(answer: Mapping[str, Any]) -> str:
     """Return the passages, best first, each under a numbered heading that says where it comes from."""
     hits = answer["hits"]
+    if not hits and answer.get("no_hits_reason") == "token budget too small":
+        return f"No passage fits the token budget: {answer['query']}\nAsk again with a larger token_budget."
     if not hits:
         return (
             f"Nothing was found for: {answer['query']}\n"
             "Ask in other words, or drop filters (kinds, strict). The documentation may not cover it: do not make it up."
         )
     hint = f" (generation: {answer['generation']})" if answer["generation"] else ""
-    passages = [f"{len(hits)} passages for: {answer['query']}{hint}{_order(answer)}", *(_hit(hit) for hit in hits)]
+    passages = [
+        f"{len(hits)} {'passage' if len(hits) == 1 else 'passages'} for: {answer['query']}{hint}{_order(answer)}",
+        *(_hit(hit) for hit in hits),
+    ]
     return "\n\n".join(passages)
 
 

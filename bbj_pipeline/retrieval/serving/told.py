@@ -73,6 +73,11 @@ class Answer(_Told):
         "'the reranker failed'.",
     )
     rerank_milliseconds: float | None = Field(default=None, description="How long it took, where it was asked.")
+    no_hits_reason: str | None = Field(
+        default=None,
+        description="Why there are no hits, where there are none: 'nothing matches', 'confidence below the floor' or 'token "
+        "budget too small'.",
+    )
     hits: list[Hit]
     explain: dict[str, Any] | None = None
 
